@@ -55,7 +55,7 @@ def tiny_blocks(monkeypatch):
     """A function: from now on each call of a kernel takes one quantum of rows, the smallest block."""
 
     def cut():
-        for name in ("_BLOCK_BYTES", "_STREAM_BLOCK_BYTES"):
+        for name in ("_CALL_BYTES", "_STREAM_BYTES"):
             monkeypatch.setattr(f"coterie.blocks.kernel_rows.{name}", 1)
 
     return cut

@@ -15,9 +15,9 @@ from tests.support.sources import (
     ROOT,
     SOURCES,
     imports,
+    package_of,
     parsed,
     python_files,
-    package_of,
 )
 
 PUBLIC_MODULES = [
@@ -34,9 +34,7 @@ PUBLIC_MODULES = [
     "coterie.estimators",
 ]
 
-in_checkout = pytest.mark.skipif(
-    not SOURCES.is_dir(), reason="the sources are not at hand"
-)
+in_checkout = pytest.mark.skipif(not SOURCES.is_dir(), reason="the sources are not installed")
 
 
 def place(path: Path, line: int) -> str:

@@ -96,7 +96,7 @@ class RunningMeans:
 
     def partial_fit(self, batch: Any) -> None:
         from coterie.centers import annealed
-        from coterie.fitting.report import Report, Stop
+        from coterie.fitting.report import FitReport, Stop
         from coterie.passes import measure, open_passes
         from coterie.rows import as_rows
 
@@ -109,7 +109,7 @@ class RunningMeans:
                 )
             annealed.anneal(
                 passes, self._means, annealed.Memory(np.inf, 0.0), annealed.BatchPlan(n_rows, n_rows),
-                np.random.RandomState(0), stop=Stop(1, 0.0), report=Report(fields=annealed.HISTORY_FIELDS),
+                np.random.RandomState(0), stop=Stop(1, 0.0), report=FitReport(fields=annealed.HISTORY_FIELDS),
             )  # fmt: skip
 
     @property

@@ -47,24 +47,22 @@ _INERTIA = Objective("inertia_", "inertia")
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A method: its name on the command line, its estimator, and what it finds, in a sentence without a full stop.
-
-    A fit reports the objective, or the quantity `reports`, after each `step`, whose number the parameter `limit`
-    bounds, if there is one. `takes_labels`: `fit(X, y)` learns from known classes, -1 where they are not known.
-    `pictures` are what a fitted estimator draws beside the pictures of any clustering: names, and functions of it.
-    More rows than `usual_above` are clustered by it where no method is asked for; None: it has to be asked for.
-    """
+    """A method: its name on the command line, its estimator, and what it finds, in a sentence without a full stop."""
 
     name: str
     estimator: Any
     summary: str
     objective: Objective = Objective()
-    step: str = "iteration"
-    limit: str | None = "max_iter"
-    reports: str = ""
-    takes_labels: bool = False
-    pictures: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
-    usual_above: int | None = None
+    step: str = "iteration"  # after which a fit reports its objective,
+    limit: str | None = "max_iter"  # the parameter that holds the maximum number of these,
+    reports: str = ""  # and what it reports instead of the objective
+    takes_labels: bool = False  # whether `fit(X, y)` learns from known classes, -1 where they are not known
+    pictures: Mapping[str, Callable[..., Any]] = field(
+        default_factory=dict
+    )  # what only it draws, of a fitted estimator
+    usual_above: int | None = (
+        None  # more rows than this are clustered by it unless another method is asked for
+    )
 
     @property
     def clusters(self) -> str | None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from coterie import _kernels
 from coterie.centers.choice import ALGORITHMS, choose_algorithm
 from coterie.centers.lloyd import ClusteredRows, lloyd
-from coterie.fitting.report import Report, Stop
+from coterie.fitting.report import FitReport, Stop
 from coterie.passes import Passes, measure
 from coterie.rows import as_rows
 from tests.reference import k_means as oracle
@@ -23,7 +23,7 @@ def result_of(clusters, centers, stop, report):
     return clusters.result(lloyd(clusters, centers, stop=stop, report=report), report)
 
 
-class Recorded(Report):
+class Recorded(FitReport):
     """Keeps the centers of each iteration."""
 
     def into(self, seen):
@@ -67,7 +67,7 @@ def test_lloyd_equals_the_oracle_step_by_step(algorithm, n, d, k, weighted, spar
 
 def test_labels_fit_the_centroids_also_before_the_end():
     X = np.random.default_rng(0).normal(size=(300, 4))
-    result = result_of(ClusteredRows.of(some_data(X, k=9), 9), X[:9], Stop(1), Report())
+    result = result_of(ClusteredRows.of(some_data(X, k=9), 9), X[:9], Stop(1), FitReport())
     assert result.labels.dtype == np.int32
     assert result.reason == "max_iter"
     np.testing.assert_array_equal(result.labels, oracle.square_distances(X, result.centers).argmin(axis=1))
@@ -77,7 +77,7 @@ def test_labels_fit_the_centroids_also_before_the_end():
 def test_a_cluster_without_mass_takes_the_farthest_row_that_has_some(scale):
     X = scale * np.array([[0.0], [1], [2], [50], [90]])
     data, centers = some_data(X, np.array([1.0, 1, 1, 1, 0]), k=2), scale * np.array([[1.0], [500]])
-    result = result_of(ClusteredRows.of(data, 2), centers, Stop(1), Report())
+    result = result_of(ClusteredRows.of(data, 2), centers, Stop(1), FitReport())
     np.testing.assert_allclose(result.centers, scale * np.array([[1], [50]]))
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import coterie_command
 from coterie.cli import main
-from coterie.fitting.report import Report
+from coterie.fitting.report import FitReport
 from tests.support.processes import ended, forks, started
 
 pytestmark = [forks, pytest.mark.slow]
@@ -35,7 +35,7 @@ def test_interrupt_in_the_first_iteration(name, n_signals, tmp_path, monkeypatch
     monkeypatch.chdir(tmp_path)
     np.save("rows.npy", np.random.default_rng(0).normal(size=(120, 3)))
     command = [*COMMANDS[name].split(), "--out", "out", "--quiet"]
-    report = Report.__call__
+    report = FitReport.__call__
 
     def interrupted():
         # Also where whoever started the tests ignores it, as a shell does in the background.
@@ -49,7 +49,7 @@ def test_interrupt_in_the_first_iteration(name, n_signals, tmp_path, monkeypatch
                     sent.append(os.kill(os.getpid(), signal.SIGINT))
             return report(self, *arguments, **options)
 
-        monkeypatch.setattr(Report, "__call__", interrupting)
+        monkeypatch.setattr(FitReport, "__call__", interrupting)
         os._exit(main(command))
 
     assert ended(started(interrupted)) == 130

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from coterie.fitting.report import Report
+from coterie.fitting.report import FitReport
 from tests.support.clocks import TickingClock
 
 
@@ -20,7 +20,7 @@ def test_callback_time_is_not_in_seconds_but_counts_to_max_time(monkeypatch):
     seen: list[float] = []
     estimator = SimpleNamespace(max_iter=9, max_time=10, callback=evaluate, verbose=0)
     centers = np.zeros((1, 1))
-    report = Report(estimator)
+    report = FitReport(estimator)
     report.start_run()
     now[0] += 1
     assert not report(0.0, centers)
@@ -39,7 +39,7 @@ def remaining_of(monkeypatch, run, **options):
         clock.seconds += seconds
 
     estimator = SimpleNamespace(max_iter=9, max_time=None, callback=seen.append, verbose=0)
-    run(Report(estimator, **options), wait)
+    run(FitReport(estimator, **options), wait)
     return [progress.remaining for progress in seen]
 
 
@@ -72,7 +72,7 @@ def test_iterations_stop_in_time_for_the_labels(n_final_steps, n_steps, monkeypa
     """Ten steps of a second: a last one and what follows must fit into what is left."""
     clock = TickingClock(monkeypatch, 0.0)
     estimator = SimpleNamespace(max_iter=99, max_time=10.5, callback=None, verbose=0)
-    report = Report(estimator)
+    report = FitReport(estimator)
     report.n_final_steps = n_final_steps
     report.start_run()
     clock.seconds += 1
@@ -84,7 +84,7 @@ def test_iterations_stop_in_time_for_the_labels(n_final_steps, n_steps, monkeypa
 def test_time_for_the_labels_is_that_of_the_first_step(monkeypatch):
     """The first step reads all rows, as that for the labels does, and takes three seconds; others take one."""
     clock = TickingClock(monkeypatch, 0.0)
-    report = Report(SimpleNamespace(max_iter=99, max_time=10.5, callback=None, verbose=0))
+    report = FitReport(SimpleNamespace(max_iter=99, max_time=10.5, callback=None, verbose=0))
     report.n_final_steps = 1.0
     report.start_run()
     clock.seconds += 3

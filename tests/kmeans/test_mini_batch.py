@@ -12,7 +12,7 @@ from sklearn.preprocessing import normalize
 
 from coterie import KMeans, MiniBatchKMeans
 from coterie.centers import annealed
-from coterie.fitting.report import Report, Stop
+from coterie.fitting.report import FitReport, Stop
 from coterie.passes import Passes, measure
 from coterie.rows import as_rows
 from tests.reference import nested_k_means as oracle
@@ -37,7 +37,7 @@ def run(
     means = annealed.running_means(passes, centers, counts, shift, plan.batch_size, unit_length=unit_length)
     result = annealed.anneal(
         passes, means, memory, plan, np.random.RandomState(0),
-        stop=Stop(n_epochs, annealed.NEVER), report=Report(fields=annealed.HISTORY_FIELDS),
+        stop=Stop(n_epochs, annealed.NEVER), report=FitReport(fields=annealed.HISTORY_FIELDS),
     )  # fmt: skip
     return result, means
 

@@ -8,7 +8,7 @@ import pytest
 
 from coterie import MiniBatchKMeans
 from coterie.centers.lloyd import ClusteredRows, lloyd
-from coterie.fitting.report import Report, Stop
+from coterie.fitting.report import FitReport, Stop
 from coterie.kmeans import mini_batch as mini_batch_module
 from coterie.passes import Passes, measure
 from coterie.rows import as_rows
@@ -16,7 +16,7 @@ from coterie.rows import as_rows
 
 def report_of(callback=None, max_time=None):
     estimator = SimpleNamespace(callback=callback, max_time=max_time, verbose=0)
-    return Report(estimator, (("center_shift", float),)).start_run()
+    return FitReport(estimator, (("center_shift", float),)).start_run()
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import coterie
 from coterie import TruncatedGaussianMixture, _kernels
 from coterie.blocks.kernel_rows import kernel_rows
 from coterie.fitting.deadline import Deadline
-from coterie.fitting.report import Report
+from coterie.fitting.report import FitReport
 from coterie.mixture.em import HISTORY_FIELDS, EMOptions, em, first_factors, m_step
 from coterie.mixture.parameters import MixtureParameters, count_parameters
 from coterie.mixture.posteriors import distinct_draws
@@ -201,7 +201,7 @@ class TestEM:
         )
         options = EMOptions("factors", 0, 1, 0.0, 0.0, 8, 0.0, 0.0, 1, n_factors=2)
         posteriors = e_step(rows, (4, 4, 4), weights=weights)
-        result = em(posteriors, start, options, Report(None, HISTORY_FIELDS))
+        result = em(posteriors, start, options, FitReport(None, HISTORY_FIELDS))
         plain = np.ones(len(rows)) if weights is None else weights
         means, noise, shares, factors = start.means, start.variances, start.weights, start.factors
         bounds = []
@@ -253,8 +253,8 @@ class TestEM:
         posteriors = e_step(own, (1, 1, 1))
         before = posteriors.update(posteriors.e_step(start)) / len(own)
         options = EMOptions("factors", 0, 1, 0.0, 1e-12, 1, 0.0, 0.0, 1, n_factors=2, least_mass=3.0)
-        assert first_factors(posteriors, start, options, Report(deadline=Deadline(0))) is None
-        found = first_factors(posteriors, start, options, Report())
+        assert first_factors(posteriors, start, options, FitReport(deadline=Deadline(0))) is None
+        found = first_factors(posteriors, start, options, FitReport())
         after = posteriors.update(posteriors.e_step(found)) / len(own)
         scaled = (own - own.mean(axis=0)) / own.std(axis=0)
         values, vectors = np.linalg.eigh(scaled.T @ scaled / len(own))
@@ -274,7 +274,7 @@ class TestEM:
         for step in range(8):
             posteriors.update(posteriors.e_step(found))
             if step == 2:
-                found = first_factors(posteriors, found, options, Report())
+                found = first_factors(posteriors, found, options, FitReport())
             else:
                 kind = "diag" if step < 2 else "factors"
                 found = m_step(posteriors, found, kind, replace(options, least_mass=0.0))

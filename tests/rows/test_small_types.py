@@ -29,7 +29,7 @@ def test_the_bits_are_those_of_floats(make, dtype, kept_bytes, tiny_blocks):
 
 def test_memory_of_a_fit(monkeypatch, kept_bytes):
     """Three blocks of floats at most: one at work, the next, and for a moment the one that is read after it."""
-    for name in ("_BLOCK_BYTES", "_STREAM_BLOCK_BYTES"):
+    for name in ("_CALL_BYTES", "_STREAM_BYTES"):
         monkeypatch.setattr(kernel_rows, name, 4 << 20)
     kept_bytes(0)
     X = np.random.default_rng(0).integers(0, 100, (200_000, 128), dtype=np.int8)

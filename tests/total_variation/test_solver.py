@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.datasets import make_blobs
 
-from coterie.fitting.report import Report
+from coterie.fitting.report import FitReport
 from coterie.graphs import knn_graph
 from coterie.total_variation.problem import CutProblem
 from coterie.total_variation.solver import CutOptions, minimize_cut
@@ -24,7 +24,7 @@ def graph():
 
 def test_the_best_run_is_in_the_order_of_the_data(graph):
     problem = problem_of(graph, 4)
-    best, energies = minimize_cut(problem, CutOptions(3, 100), Report())
+    best, energies = minimize_cut(problem, CutOptions(3, 100), FitReport())
     assert len(energies) == 3
     assert best.objective == energies.min()
     np.testing.assert_array_equal(best.labels, best.memberships.argmax(axis=1))
@@ -40,4 +40,4 @@ def test_constant_initial_columns_are_an_error():
         sp.csr_array(np.ones((6, 6)) - np.eye(6)), 2, unknown, given, np.random.RandomState(0), 1
     )
     with pytest.raises(ValueError, match="same membership in every row"):
-        minimize_cut(problem, CutOptions(1, 100), Report())
+        minimize_cut(problem, CutOptions(1, 100), FitReport())

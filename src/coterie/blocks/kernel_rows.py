@@ -19,8 +19,8 @@ T = TypeVar("T")
 _END: Any = object()
 
 # Rows that one call of a kernel takes: enough to occupy all threads, few enough that Ctrl-C is answered soon.
-_BLOCK_BYTES = 96 << 20
-_STREAM_BLOCK_BYTES = 16 << 20
+_CALL_BYTES = 96 << 20
+_STREAM_BYTES = 16 << 20
 _BLOCK_MULTIPLY_ADDS = 2e10
 
 # What must be read, parsed or converted, and takes no more than this as floats, is kept in memory.
@@ -46,7 +46,7 @@ def rows_per_block(rows: Rows, n_clusters: int) -> int:
     n_columns = rows.shape[1]
     if rows.is_sparse:
         n_columns = min(n_columns, 1024)
-    by_memory = (_BLOCK_BYTES if rows.in_memory else _STREAM_BLOCK_BYTES) / (n_columns * rows.dtype.itemsize)
+    by_memory = (_CALL_BYTES if rows.in_memory else _STREAM_BYTES) / (n_columns * rows.dtype.itemsize)
     by_work = _BLOCK_MULTIPLY_ADDS / (n_columns * n_clusters)
     quantum = _kernels.ROW_QUANTUM
     return max(quantum, int(min(by_memory, by_work)) // quantum * quantum)
@@ -57,7 +57,7 @@ def kept_rows(rows: Rows) -> Rows:
     n_bytes = rows.shape[0] * rows.row_bytes()
     if rows.in_memory or n_bytes > KEPT_BYTES:
         return rows
-    if n_bytes > _BLOCK_BYTES and n_bytes > 0.5 * available_memory():
+    if n_bytes > _CALL_BYTES and n_bytes > 0.5 * available_memory():
         return rows
     return as_rows(Rows.read(rows))  # at once, without a copy of its blocks
 

@@ -21,7 +21,7 @@ from coterie.blocks.shuffled import run_length
 from coterie.centers.frame import CenterFrame, moved_centers
 from coterie.centers.lloyd import ClusterSums
 from coterie.fitting.deadline import UNLIMITED, Deadline
-from coterie.fitting.report import Report, Stop
+from coterie.fitting.report import FitReport, Stop
 from coterie.passes import ChunkRows, MeasuredRows, Passes, largest_square
 
 # Rows that a running mean remembers at least, and those of all of them together; and what share of the rows seen.
@@ -301,7 +301,7 @@ def anneal(
     *,
     seen: float = 0.0,
     stop: Stop,
-    report: Report,
+    report: FitReport,
     scale: float = 1.0,
 ) -> AnnealedResult:
     """Assign random batches and move the running means, in O(n k d) time for each epoch. Returns the means of the rows
@@ -354,5 +354,5 @@ def anneal_centers(
     plan, memory = BatchPlan.of(passes, len(centers)), Memory.of(len(centers), seen)
     counts = np.full(len(centers), memory.after(0.0))
     means = running_means(passes, centers, counts, data.shift, plan.batch_size, unit_length=unit_length)
-    report, stop = Report(fields=HISTORY_FIELDS, deadline=deadline), Stop(n_epochs, NEVER)
+    report, stop = FitReport(fields=HISTORY_FIELDS, deadline=deadline), Stop(n_epochs, NEVER)
     return anneal(passes, means, memory, plan, random, stop=stop, report=report).centers

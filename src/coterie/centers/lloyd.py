@@ -15,7 +15,7 @@ from coterie.centers.assignment import AssignmentRule, RowLabels
 from coterie.centers.choice import PASSES_FOR_BOUNDS, SETTLED, BoundsRule, choose_rules
 from coterie.centers.frame import CenterFrame, moved_centers
 from coterie.fitting.deadline import UNLIMITED, Deadline
-from coterie.fitting.report import Report, Stop
+from coterie.fitting.report import FitReport, Stop
 from coterie.fitting.threads import single_threaded_blas
 from coterie.passes import Begin, ChunkRows, MeasuredRows, Passes, Total, measure
 from coterie.rows import as_rows
@@ -46,7 +46,7 @@ class KMeansResult:
 
 
 def lloyd(
-    clusters: ClusteredRows, centers: Array, *, stop: Stop, report: Report | None = None
+    clusters: ClusteredRows, centers: Array, *, stop: Stop, report: FitReport | None = None
 ) -> CenterFrame:
     """Alternate the assignment and the update step until the centers stay (Lloyd 1982); return the final centers, to
     which `ClusteredRows.result` assigns the rows. The tolerance of `stop` is the sum of the squared movements of the
@@ -263,7 +263,7 @@ class ClusteredRows:
         best = best[squares[best] > 0]
         return rows[best], labels[best]
 
-    def result(self, frame: CenterFrame, report: Report) -> KMeansResult:
+    def result(self, frame: CenterFrame, report: FitReport) -> KMeansResult:
         """Return the labels of the rows by the final centers, and their squared distances."""
         if self.n_changed != 0:
             self._later = None  # bounds do not repay one pass

@@ -42,7 +42,7 @@ from coterie.estimators.parameters import (
     Verbose,
 )
 from coterie.fitting.checks import check_positive_integer, warn
-from coterie.fitting.report import FitProgress, Report, Stop, with_callbacks
+from coterie.fitting.report import FitProgress, FitReport, Stop, with_callbacks
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
 from coterie.graphs import nearest_neighbors
 from coterie.limits.memory import check_allocation
@@ -133,7 +133,7 @@ class ConvexEstimator(ClusterMixin, Estimator):
             This estimator.
         """
         self.check_parameters()
-        report = Report(self, self._history_fields)
+        report = FitReport(self, self._history_fields)
         report.n_final_steps = 0.0
         rows, fitted = self._rows_to_fit(X)
         self._check_rows(rows, graph)
@@ -149,7 +149,7 @@ class ConvexEstimator(ClusterMixin, Estimator):
             report.warn_if_out_of_time()
         return self
 
-    def _solve(self, problem: OrderedProblem | TreeProblem, stop: Stop, report: Report) -> Any:
+    def _solve(self, problem: OrderedProblem | TreeProblem, stop: Stop, report: FitReport) -> Any:
         raise NotImplementedError
 
     def _attributes_of(self, found: Any, data: Array) -> dict[str, Any]:
@@ -434,7 +434,7 @@ class ConvexClustering(ConvexEstimator):
         self.n_threads = n_threads
         self.callback = callback
 
-    def _solve(self, problem: OrderedProblem | TreeProblem, stop: Stop, report: Report) -> ConvexResult:
+    def _solve(self, problem: OrderedProblem | TreeProblem, stop: Stop, report: FitReport) -> ConvexResult:
         if isinstance(problem, TreeProblem):
             return minimize_on_tree(problem, float(self.gamma), report=report.start_run())
         return minimize(problem, float(self.gamma), self._options, stop=stop, report=report.start_run())
@@ -622,7 +622,7 @@ class ConvexClusterPath(ConvexEstimator):
         self.n_threads = n_threads
         self.callback = callback
 
-    def _solve(self, problem: OrderedProblem | TreeProblem, stop: Stop, report: Report) -> PathResult:
+    def _solve(self, problem: OrderedProblem | TreeProblem, stop: Stop, report: FitReport) -> PathResult:
         gammas = self._given_gammas()
         if isinstance(problem, TreeProblem):
             gammas = default_tree_gammas(problem, self.n_gammas) if gammas is None else gammas

@@ -14,7 +14,7 @@ from coterie.convex.linkage import linkage_of_path, n_splits
 from coterie.convex.problem import OrderedProblem, RepeatedRows, SolverOptions
 from coterie.convex.solvers import ADMM, Fuser, Solver, iterate, make_solver, residual_test
 from coterie.fitting.deadline import Deadline
-from coterie.fitting.report import Report, Stop
+from coterie.fitting.report import FitReport, Stop
 
 # Numbers that are processed at a time, so that they stay in the cache.
 _PREDICTED = 1 << 16
@@ -55,7 +55,9 @@ class PathResult:
         return sum(not step.has_converged for step in self.steps)
 
 
-def follow_path(solutions: Iterable[PathStep], n_gammas: int, edges: IntArray, report: Report) -> PathResult:
+def follow_path(
+    solutions: Iterable[PathStep], n_gammas: int, edges: IntArray, report: FitReport
+) -> PathResult:
     """Take the solutions for ascending gammas until the report ends the path; `edges` connect the rows of clusters."""
     steps: list[PathStep] = []
     for step in solutions:

@@ -15,7 +15,7 @@ from scipy.sparse.linalg import cg, splu
 from coterie.arrays import Array, FloatArray, IntArray
 from coterie.convex.problem import ConvexProblem, OrderedProblem, RepeatedRows, SolverOptions
 from coterie.fitting.deadline import Deadline
-from coterie.fitting.report import Report, Stop
+from coterie.fitting.report import FitReport, Stop
 from coterie.graphs.matrices import graph_laplacian
 
 # Iterations between checks of the gap: a fraction of those done, and their least and largest number.
@@ -288,7 +288,7 @@ class ConvexResult:
 
 
 def minimize(
-    ordered: OrderedProblem, gamma: float, options: SolverOptions, *, stop: Stop, report: Report
+    ordered: OrderedProblem, gamma: float, options: SolverOptions, *, stop: Stop, report: FitReport
 ) -> ConvexResult:
     """Find the centroids for one gamma (Algorithms 1 to 3 of Chi and Lange 2015)."""
     solver, fuser = make_solver(ordered.problem, options), Fuser(ordered.problem)

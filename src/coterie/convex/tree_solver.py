@@ -21,7 +21,7 @@ from coterie.convex.problem import RepeatedRows
 from coterie.convex.solvers import ConvexResult
 from coterie.convex.weights import weights_of_edges, without_units
 from coterie.fitting.checks import random_stream
-from coterie.fitting.report import Report, Stop
+from coterie.fitting.report import FitReport, Stop
 from coterie.graphs.equal_rows import equal_rows
 from coterie.graphs.spanning import near_rows, rooted_tree, spanning_tree
 
@@ -129,7 +129,7 @@ def tree_problem(
     )  # fmt: skip
 
 
-def minimize_on_tree(problem: TreeProblem, gamma: float, *, report: Report) -> ConvexResult:
+def minimize_on_tree(problem: TreeProblem, gamma: float, *, report: FitReport) -> ConvexResult:
     """Find the centroids for one gamma; duals of edges point from the lower to the higher row."""
     found = problem.solve(gamma, wants_flows=True)
     labels, centroids = problem.clusters(found)

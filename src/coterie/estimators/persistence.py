@@ -71,7 +71,7 @@ def save(model: Any, path: str | os.PathLike[str], *, metadata: Mapping[str, Any
     Notes
     -----
     Functions are not saved: a parameter that holds one (`callback`, or a function as `init`) gets its default
-    value back on loading, and a warning says so.
+    value back on loading, with a warning.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Progress, history and time of a fit.
 
-An iterative fit makes one `Report`, calls it after each iteration, and stops if it returns True. Ctrl-C needs no code:
-a fit calls kernels on one block of rows at a time, and Python raises KeyboardInterrupt between calls.
+An iterative fit makes one `FitReport`, calls it after each iteration, and stops if it returns True. Ctrl-C needs no
+code: a fit calls kernels on one block of rows at a time, and Python raises KeyboardInterrupt between calls.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class FitProgress:
     centers: Array = field(repr=False)
 
 
-class Report:
+class FitReport:
     """History, callbacks and time limit of a fit. Called after each iteration, it returns whether to stop.
 
     The time counts from here. `fields` are those of the history in addition to `iteration`, `seconds` and `objective`.
@@ -131,7 +131,7 @@ class Report:
         yield
         self._context.call_on_fit_task_end(estimator=self._estimator, X=X)
 
-    def start_run(self) -> Report:
+    def start_run(self) -> FitReport:
         """Begin the next run, with an empty history; return this report."""
         if self._rows:
             self._end_of_runs = self._rows[-1][1]

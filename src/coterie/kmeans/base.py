@@ -185,7 +185,7 @@ class CentroidEstimator(
         out = np.empty((rows.shape[0], len(centers)), dtype=rows.dtype)
         for start, block in rows.blocks():
             part = slice(start, start + block.shape[0])
-            with np.errstate(over="ignore", invalid="ignore"):  # `check_squares` says so
+            with np.errstate(over="ignore", invalid="ignore"):  # an error of `check_squares`
                 out[part] = (
                     cosine_distances(block, centers)
                     if self._is_cosine
@@ -235,7 +235,7 @@ class CentroidEstimator(
         counts = getattr(self, "counts_", None)
         if counts is not None and len(counts) != self.n_clusters:
             raise ValueError(
-                f"n_clusters={self.n_clusters} cannot be reached by partial_fit, which goes on with {len(counts)} "
+                f"n_clusters={self.n_clusters} cannot be reached by partial_fit, which continues {len(counts)} "
                 "clusters: call fit, or begin with a new model."
             )
 

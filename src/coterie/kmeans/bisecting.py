@@ -35,7 +35,7 @@ from coterie.estimators.parameters import (
 )
 from coterie.fitting.checks import check_positive_integer, random_stream
 from coterie.fitting.deadline import Deadline
-from coterie.fitting.report import Report, Stop, with_callbacks
+from coterie.fitting.report import FitReport, Stop, with_callbacks
 from coterie.fitting.threads import single_threaded_blas
 from coterie.kmeans.base import NO_CLUSTER, CentroidEstimator
 from coterie.passes import Passes, measure
@@ -176,7 +176,7 @@ def bisecting(
     *,
     n_clusters: int,
     strategy: str,
-    report: Report,
+    report: FitReport,
     inertia_scale: float = 1.0,
     rounding: float = 0.0,
 ) -> tuple[BisectionTree, str]:
@@ -194,7 +194,7 @@ def bisecting(
         Number of clusters.
     strategy : {"biggest_inertia", "largest_cluster"}
         Which cluster is halved next.
-    report : Report
+    report : FitReport
         Told of each split.
     inertia_scale : float
         The inertia of a sum of squared distances of 1: 0.5 with the cosine metric.
@@ -383,7 +383,7 @@ class BisectingKMeans(CentroidEstimator):
     @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None) -> Self:
         self.check_parameters()
-        report = Report(self, _HISTORY_FIELDS, n_steps=max(1, int(self.n_clusters) - 1))
+        report = FitReport(self, _HISTORY_FIELDS, n_steps=max(1, int(self.n_clusters) - 1))
         rows, columns = self._rows_to_fit(X)
         self._check_n_rows(rows)
         weights, random = self._weights_of(rows, sample_weight), random_stream(self.random_state)
@@ -422,7 +422,7 @@ class BisectingKMeans(CentroidEstimator):
         deadline: Deadline,
     ) -> tuple[KMeansResult, FloatArray]:
         """Return k-means of some rows, and the shift by which these were compared with its centers."""
-        report = Report(deadline=deadline)
+        report = FitReport(deadline=deadline)
         init, n_init, algorithm = self.init, self.n_init, self.algorithm
         if n_clusters == 1:
             init, n_init, algorithm = "random", 1, "lloyd"

@@ -34,7 +34,7 @@ from coterie.estimators.parameters import (
 )
 from coterie.fitting.checks import random_stream, warn
 from coterie.fitting.deadline import Deadline
-from coterie.fitting.report import Report, Stop, with_callbacks
+from coterie.fitting.report import FitReport, Stop, with_callbacks
 from coterie.fitting.threads import single_threaded_blas
 from coterie.kmeans.base import CentroidEstimator
 from coterie.passes import Passes, measure, open_passes
@@ -247,7 +247,7 @@ class KMeans(CentroidEstimator):
     @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None) -> Self:
         self.check_parameters()
-        report = Report(self, HISTORY_FIELDS, n_runs=self._n_runs())
+        report = FitReport(self, HISTORY_FIELDS, n_runs=self._n_runs())
         rows, columns = self._rows_to_fit(X)
         given = self._given_centers(rows, self.n_init)
         self._check_n_rows(rows)

@@ -39,7 +39,7 @@ from coterie.estimators.parameters import (
 )
 from coterie.fitting.checks import random_stream, warn
 from coterie.fitting.deadline import UNLIMITED, Deadline
-from coterie.fitting.report import Report, Stop, with_callbacks
+from coterie.fitting.report import FitReport, Stop, with_callbacks
 from coterie.fitting.threads import single_threaded_blas
 from coterie.kmeans.base import CentroidEstimator
 from coterie.passes import MeasuredRows, Passes, measure, open_passes
@@ -215,7 +215,7 @@ class MiniBatchKMeans(CentroidEstimator):
     def fit(self, X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None) -> Self:
         self.check_parameters()
         self._warn_of_ignored_parameters()
-        report = Report(self, HISTORY_FIELDS)
+        report = FitReport(self, HISTORY_FIELDS)
         rows, columns = self._rows_to_fit(X)
         given = self._given_centers(rows)
         self._check_n_rows(rows)
@@ -314,7 +314,7 @@ class MiniBatchKMeans(CentroidEstimator):
             means = running_means(passes, centers, counts, shift, rows.shape[0], unit_length=self._is_cosine)
             anneal(
                 passes, means, memory, BatchPlan(int(seen.n_rows - before.n_rows), rows.shape[0]),
-                np.random.RandomState(0), seen=before.mass, stop=Stop(1, 0.0), report=Report(fields=HISTORY_FIELDS),
+                np.random.RandomState(0), seen=before.mass, stop=Stop(1, 0.0), report=FitReport(fields=HISTORY_FIELDS),
             )  # fmt: skip
             fitted = columns | self._centers_fitted(np.array(means.centers), shift)
             if self.compute_labels:

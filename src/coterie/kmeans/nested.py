@@ -41,7 +41,7 @@ from coterie.estimators.parameters import (
     ZeroRows,
 )
 from coterie.fitting.checks import random_stream
-from coterie.fitting.report import Report, Stop, with_callbacks
+from coterie.fitting.report import FitReport, Stop, with_callbacks
 from coterie.fitting.threads import single_threaded_blas
 from coterie.kmeans.base import CentroidEstimator
 from coterie.passes import Begin, ChunkRows, Passes, Total, largest_square, measure_rows, open_passes
@@ -439,7 +439,7 @@ def nested(
     doubling_threshold: float,
     min_improvement: float,
     stop: Stop,
-    report: Report,
+    report: FitReport,
     labels_follow: bool,
 ) -> NestedResult:
     """Assign the sample and move the centers; double the sample once they settle (Newling and Fleuret 2016, algorithm
@@ -701,7 +701,7 @@ class NestedMiniBatchKMeans(CentroidEstimator):
         return self
 
     def _fit(self, X: Any, sample_weight: npt.ArrayLike | None, goes_on: bool = False) -> None:
-        report = Report(self, HISTORY_FIELDS)
+        report = FitReport(self, HISTORY_FIELDS)
         if goes_on:
             rows = self._rows_of(X)
             dtype = np.result_type(rows.dtype, self.cluster_centers_)  # of the batches so far
@@ -794,7 +794,7 @@ class NestedMiniBatchKMeans(CentroidEstimator):
         }
 
     def _centers_from_first_batch(
-        self, data: GrowingSample, random: np.random.RandomState, report: Report
+        self, data: GrowingSample, random: np.random.RandomState, report: FitReport
     ) -> Array:
         batch, weights = data.first_rows()
         if weights is not None and not weights.any():

@@ -34,7 +34,7 @@ from coterie.estimators.parameters import (
     Verbose,
 )
 from coterie.fitting.checks import random_stream, warn
-from coterie.fitting.report import Report, Stop, with_callbacks
+from coterie.fitting.report import FitReport, Stop, with_callbacks
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
 from coterie.graphs import graph_of_neighbors
 from coterie.graphs.bridges import closeness
@@ -329,7 +329,7 @@ class LaplacianKModes(GraphEstimator):
         """Fit; `select_graph_weight` passes the graph and the modes of a fit with another weight, and its own rank,
         which also gets the labels of the rows."""
         self.check_parameters()
-        report = Report(self, HISTORY_FIELDS)
+        report = FitReport(self, HISTORY_FIELDS)
         random = random_stream(self.random_state)
         if earlier is None:
             rows, columns = self._rows_to_fit(X)
@@ -427,7 +427,7 @@ class LaplacianKModes(GraphEstimator):
         problem: KModesProblem,
         given: Array | None,
         random: np.random.RandomState,
-        report: Report,
+        report: FitReport,
     ) -> Iterator[Start]:
         """Yield initializations; X is passed to a callable `init`."""
         search, n_threads = problem.mode_search, effective_n_threads(self.n_threads)
@@ -445,7 +445,7 @@ class LaplacianKModes(GraphEstimator):
         problem: KModesProblem,
         tried: Iterator[Start],
         random: np.random.RandomState,
-        report: Report,
+        report: FitReport,
         *,
         continues: bool,
     ) -> Iterator[KModesResult]:
@@ -605,7 +605,7 @@ class LaplacianKModes(GraphEstimator):
         check_weights(self.weights, self.bandwidth)
 
 
-def _singletons(problem: KModesProblem, report: Report) -> KModesResult:
+def _singletons(problem: KModesProblem, report: FitReport) -> KModesResult:
     """Return a cluster for each row, where there are not more rows than clusters."""
     n, k = problem.graph.shape[0], problem.n_clusters
     labels = np.arange(n, dtype=np.int32)

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from coterie.arrays import IndexArray, IntArray
 from coterie.centers.labels import squares_to_centers
 from coterie.fitting.deadline import Deadline, OutOfTime
-from coterie.fitting.report import Report
+from coterie.fitting.report import FitReport
 from coterie.graphs.spectral import spectral_vectors
 from coterie.kmeans.exact import k_means_until
 from coterie.laplacian_kmodes.modes import Modes, cluster_means
@@ -38,7 +38,7 @@ class Start:
 
 
 def starts(
-    init: str, problem: KModesProblem, random: np.random.RandomState, report: Report, n_threads: int
+    init: str, problem: KModesProblem, random: np.random.RandomState, report: FitReport, n_threads: int
 ) -> Iterator[Start]:
     """Yield initializations without end; "auto" gives k-means, spectral (moderate graphs), then k-means++ and k-means
     by turns, random ones for affinities. Later k-means give memberships, too: affinities to modes in one column reach

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from coterie.arrays import Array, IntArray
 from coterie.cached import cached_property
-from coterie.fitting.report import Report, Stop
+from coterie.fitting.report import FitReport, Stop
 from coterie.fitting.threads import effective_n_threads
 from coterie.graphs.bridges import bridge_components, closeness
 from coterie.laplacian_kmodes.memberships import GraphMemberships
@@ -86,7 +86,7 @@ def bound_optimization(
     memberships: GraphMemberships,
     *,
     stop: Stop,
-    report: Report,
+    report: FitReport,
     labels: IntArray | None = None,
     n_fresh: int | None = None,
 ) -> KModesResult:

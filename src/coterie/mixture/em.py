@@ -9,7 +9,7 @@ import numpy as np
 
 from coterie.arrays import Array, BoolArray, FloatArray, IntArray
 from coterie.fitting.deadline import now
-from coterie.fitting.report import Report
+from coterie.fitting.report import FitReport
 from coterie.mixture.parameters import Directions, MixtureParameters
 from coterie.mixture.passes import ChunkPosteriors
 from coterie.mixture.posteriors import TruncatedPosteriors
@@ -67,7 +67,7 @@ class EMResult:
         return replace(self, parameters=self.parameters.of(alive), neighbors=numbers[neighbors])
 
 
-def em(posteriors: Posteriors, start: MixtureParameters, options: EMOptions, report: Report) -> EMResult:
+def em(posteriors: Posteriors, start: MixtureParameters, options: EMOptions, report: FitReport) -> EMResult:
     """Alternate M-steps and truncated E-steps until the free energy converges. Variances of `start` that are NaN are
     estimated from the first E-step; no variance at all is an error.
     """
@@ -235,7 +235,7 @@ def _regression(
 
 
 def first_factors(
-    posteriors: Posteriors, parameters: MixtureParameters, options: EMOptions, report: Report
+    posteriors: Posteriors, parameters: MixtureParameters, options: EMOptions, report: FitReport
 ) -> MixtureParameters | None:
     """Return parameters with factors from diagonal covariances, None if the time is too short. Of the H directions of
     largest variance v (columns of variance 1), those of v > 1 become factors; the noise is the mean variance of the

@@ -43,7 +43,7 @@ from coterie.estimators.parameters import (
 )
 from coterie.fitting.checks import check_positive_integer, check_sample_weight, random_stream, warn
 from coterie.fitting.deadline import UNLIMITED, Deadline
-from coterie.fitting.report import Report, with_callbacks
+from coterie.fitting.report import FitReport, with_callbacks
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
 from coterie.kmeans.exact import k_means_until
 from coterie.limits.memory import check_allocation
@@ -369,7 +369,7 @@ class TruncatedGaussianMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin
             This estimator.
         """
         self.check_parameters()
-        report = Report(self, HISTORY_FIELDS, n_runs=int(self.n_init))
+        report = FitReport(self, HISTORY_FIELDS, n_runs=int(self.n_init))
         rows, columns = self._rows_to_fit(X)
         check_n_rows(rows, self.n_components, "n_components")
         if self._n_factors and self._n_factors >= rows.shape[1]:
@@ -413,7 +413,7 @@ class TruncatedGaussianMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         data: Any,
         given: MixtureParameters | None,
         random: np.random.RandomState,
-        report: Report,
+        report: FitReport,
     ) -> EMResult:
         """Return the best run, without dropped components; `data` are the rows as a whole, wherever they are."""
         _check_variance(data.mean_variance, data.dtype, self.reg_covar)

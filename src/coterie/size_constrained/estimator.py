@@ -28,7 +28,7 @@ from coterie.estimators.parameters import (
     ZeroRows,
 )
 from coterie.fitting.checks import random_stream
-from coterie.fitting.report import Report, Stop, with_callbacks
+from coterie.fitting.report import FitReport, Stop, with_callbacks
 from coterie.fitting.threads import single_threaded_blas
 from coterie.kmeans.base import CentroidEstimator
 from coterie.passes import MeasuredRows, Passes, measure
@@ -47,7 +47,7 @@ def size_constrained(
     search: SizedSearch,
     *,
     stop: Stop,
-    report: Report,
+    report: FitReport,
     unit_length: bool = False,
 ) -> KMeansResult:
     """Alternate assignment with size constraints and update of the centers until the centers stay."""
@@ -174,7 +174,7 @@ class SizeConstrainedKMeans(CentroidEstimator):
     @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None) -> Self:
         self.check_parameters()
-        report = Report(self, _HISTORY_FIELDS, n_runs=self._n_runs())
+        report = FitReport(self, _HISTORY_FIELDS, n_runs=self._n_runs())
         rows, columns = self._rows_to_fit(X)
         given = self._given_centers(rows, self.n_init)
         self._check_n_rows(rows)

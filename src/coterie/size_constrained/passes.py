@@ -28,7 +28,7 @@ _WHOLE_BYTES, _CANDIDATES, _LONGEST_BYTES = 16 << 20, 16, 256 << 20
 # Rounds with more candidates, under the dual variables of the round before.
 _MOST_ROUNDS = 8
 
-# Rows per cluster of the sample that gives the first dual variables, of at least so many times more rows.
+# Rows per cluster of the sample that gives the first dual variables, and how many times more rows there must be.
 _SAMPLED, _TIMES_SAMPLED = 32, 4
 
 

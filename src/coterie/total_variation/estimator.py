@@ -28,7 +28,7 @@ from coterie.estimators.parameters import (
     Verbose,
 )
 from coterie.fitting.checks import random_stream, warn
-from coterie.fitting.report import Report, with_callbacks
+from coterie.fitting.report import FitReport, with_callbacks
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
 from coterie.graphs.cuts import checked_priors
 from coterie.graphs.distinct import Vertices
@@ -285,7 +285,7 @@ class TotalVariationClustering(GraphEstimator):
         """
         self.check_parameters()
         n_threads = effective_n_threads(self.n_threads)
-        report = Report(self, HISTORY_FIELDS)
+        report = FitReport(self, HISTORY_FIELDS)
         report.n_final_steps = 0.0
         rows, columns = self._rows_to_fit(X)
         self._check_n_rows(rows)
@@ -403,7 +403,7 @@ class TotalVariationClustering(GraphEstimator):
         check_class_priors(self.class_priors, self.n_clusters)
 
 
-def _singletons(problem: CutProblem, report: Report) -> tuple[CutResult, FloatArray, FloatArray | None]:
+def _singletons(problem: CutProblem, report: FitReport) -> tuple[CutResult, FloatArray, FloatArray | None]:
     """Return a cluster for each vertex, where there are more clusters than vertices."""
     labels = np.arange(problem.n_vertices, dtype=np.int32)
     shares = np.eye(problem.n_clusters, dtype=problem.graph.dtype)[labels]

@@ -11,7 +11,7 @@ import numpy as np
 
 from coterie.arrays import FloatArray, IntArray
 from coterie.fitting.deadline import Deadline, OutOfTime
-from coterie.fitting.report import Report
+from coterie.fitting.report import FitReport
 from coterie.graphs.cuts import checked_priors, degrees_of, normalized_cut
 from coterie.multilevel.solver import INFORMATION, NORMALIZED_CUT, CoarseGraph, partition_of_levels
 from coterie.total_variation.initialization import RoughCut, rough_cut
@@ -50,7 +50,7 @@ def priors_of_labels(known: IntArray, n_clusters: int) -> FloatArray:
 
 
 def minimize_cut_by_sizes(
-    problem: CutProblem, options: CutOptions, report: Report
+    problem: CutProblem, options: CutOptions, report: FitReport
 ) -> tuple[CutResult, FloatArray, FloatArray | None]:
     """Cut a graph with equal priors, or from a multilevel partition of less than half the normalized cut of one of
     about equal sizes, with its sizes as priors; return the best run, (P) of each run, and the unequal priors.

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from coterie.arrays import Array, FloatArray, IntArray
-from coterie.fitting.report import Report
+from coterie.fitting.report import FitReport
 from coterie.graphs.cuts import cut_of_edges
 from coterie.graphs.edges import Edges, edges_of_graph, shared_neighbors
 from coterie.total_variation.descent import STEPS, TotalVariationDescent
@@ -83,7 +83,7 @@ class CutResult:
 def minimize_cut(
     problem: CutProblem,
     options: CutOptions,
-    report: Report,
+    report: FitReport,
     rough: RoughCut | None = None,
 ) -> tuple[CutResult, FloatArray]:
     """Run from several initializations, not all constant; return the best run in data order and (P) of each."""
@@ -159,7 +159,7 @@ class _Run:
     descent: TotalVariationDescent
     moves: VertexMoves | None  # None: vertices do not move after rounding
     options: CutOptions
-    report: Report
+    report: FitReport
 
     def after_moves(self, labels: IntArray) -> IntArray:
         """Return clusters after moves of single vertices, where there are any."""
