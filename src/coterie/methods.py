@@ -53,16 +53,14 @@ class Method:
     estimator: Any
     summary: str
     objective: Objective = Objective()
-    step: str = "iteration"  # after which a fit reports its objective,
-    limit: str | None = "max_iter"  # the parameter that holds the maximum number of these,
-    reports: str = ""  # and what it reports instead of the objective
+    # A fit reports its objective, or another quantity, after each step, of which a parameter may limit the number.
+    step: str = "iteration"
+    limit: str | None = "max_iter"
+    reports: str = ""
     takes_labels: bool = False  # whether `fit(X, y)` learns from known classes, -1 where they are not known
-    pictures: Mapping[str, Callable[..., Any]] = field(
-        default_factory=dict
-    )  # what only it draws, of a fitted estimator
-    usual_above: int | None = (
-        None  # more rows than this are clustered by it unless another method is asked for
-    )
+    # What only a fitted estimator of this kind draws: names, and functions of it.
+    pictures: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    usual_above: int | None = None  # the number of rows above which it is the default; None: it never is
 
     @property
     def clusters(self) -> str | None:
