@@ -13,6 +13,9 @@ from coterie.cached import cached_property
 # Rows of length 1 whose sum is shorter than this part of their mass cancel out: what is left of it is rounding.
 _CANCELED = 1e-12
 
+# The order of centers that fill no more than a panel, where any is as fast.
+_OF_A_PANEL = np.arange(8, dtype=np.int32)
+
 _SPARSE = (_kernels.SparseRowsFloat32, _kernels.SparseRowsFloat64)
 
 
@@ -61,7 +64,9 @@ class CenterFrame:
         return self._exact(np.einsum("ij,ij->i", self.centers, self.centers, dtype=np.float64))
 
     def _exact(self, own_squares: FloatArray | None) -> Any:
-        order = np.argsort(self.squares, kind="stable").astype(np.int32)
+        order = _OF_A_PANEL[: len(self)]
+        if len(self) > len(order):
+            order = np.argsort(self.squares, kind="stable").astype(np.int32)
         return _kernels.exact_centers(
             self.centers, self.relative, self.offsets, self.squares, own_squares, self._shift, order
         )

@@ -165,11 +165,12 @@ class FitReport:
                 f"run {self._run}, iteration {iteration}: objective {objective:.6g}, {seconds:.2f} s",
                 flush=True,
             )
-        called = now()
-        if self._call_back(iteration, objective, seconds, centers):
-            self.reason = "callback"
-        self._in_callbacks += now() - called
-        if self.reason is None:
+        if self._callback is not None or self._context is not None:
+            called = now()
+            if self._call_back(iteration, objective, seconds, centers):
+                self.reason = "callback"
+            self._in_callbacks += now() - called
+        if self.reason is None and self.deadline.is_set:
             rest = last_step if self.n_final_steps is None else 0.0
             self.has_time_for(last_step + rest)
         return self.reason is not None
