@@ -347,7 +347,8 @@ def measure(passes: Passes, n_clusters: int) -> MeasuredRows:
         variance = float(np.sum(below)) / max(1, int(np.sum(counts))) / n_columns
     else:
         mean = mean_row() if is_sparse else mean
-        variance = (found.total / n_rows - float(np.sum((mean - shift) ** 2))) / n_columns
+        apart = 0.0 if shift is mean else float(np.sum((mean - shift) ** 2))
+        variance = (found.total / n_rows - apart) / n_columns
     _check_resolution(passes, found.largest, found.some)
     return MeasuredRows(
         passes,
@@ -406,7 +407,10 @@ def _sum_of_rows(rows: ChunkRows) -> FloatArray:
 
 def _measure_from(rows: ChunkRows, point: FloatArray, some: IndexArray) -> _Measured:
     exact = rows.measure_from(point)
-    return _Measured(float(np.sum(exact)), weighted_sum(exact, rows.weights), float(exact.max()), exact[some])
+    total = weighted = weighted_sum(exact, None)
+    if rows.weights is not None:
+        weighted = weighted_sum(exact, rows.weights)
+    return _Measured(total, weighted, float(exact.max()), exact[some])
 
 
 def _squares_below(rows: ChunkRows, largest: float) -> tuple[float, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -22,13 +23,17 @@ def digits_lost(dtype: npt.DTypeLike) -> float:
 
 def sample_positions(n_rows: int) -> IndexArray:
     """Return the numbers of one to two thousand evenly spaced rows, which depend only on n."""
-    return np.arange(0, n_rows, max(1, n_rows // _SAMPLE))
+    return np.arange(0, n_rows, _step(n_rows))
+
+
+def _step(n_rows: int) -> int:
+    return max(1, n_rows // _SAMPLE)
 
 
 def typical_square(squares: Array) -> float:
     """Return the lower median of the squares above 0 of about a thousand rows; 0 where there are none."""
-    positive = np.sort(squares[sample_positions(len(squares))])
-    positive = positive[positive > 0]
+    some = squares[:: _step(len(squares))]
+    positive = np.sort(some[some > 0])
     return float(positive[(len(positive) - 1) // 2]) if len(positive) else 0.0
 
 
@@ -40,10 +45,9 @@ def robust_shift(
     `take` returns rows of ascending numbers.
     """
     ratio = digits_lost(dtype)
-    numbers = sample_positions(len(squares))
-    if not _are_alike(squares[numbers], 5 / np.sqrt(ratio)):
+    if not _are_alike(squares[:: _step(len(squares))], 5 / math.sqrt(ratio)):
         return None
-    rows = dense(take(numbers)).astype(np.float64)
+    rows = dense(take(sample_positions(len(squares)))).astype(np.float64)
     middle = np.median(rows, axis=0)
     typical = typical_square(np.einsum("ij,ij->i", rows - middle, rows - middle))
     from_mean = float(np.sum((mean - middle) ** 2))
@@ -55,4 +59,4 @@ def _are_alike(squares: Array, width: float) -> bool:
     ascending = np.sort(squares)
     n_half = (len(ascending) + 1) // 2
     upper = ascending[n_half - 1 :]
-    return bool(np.any(upper - ascending[: len(upper)] <= width * upper))
+    return bool((upper - ascending[: len(upper)] <= width * upper).any())

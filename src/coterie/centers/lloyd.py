@@ -97,16 +97,16 @@ def assign_rows(
     labels, bounds = state.labels, state.bounds
     with sums.sums.part() as row_sums, sums.masses.part() as masses:
         for part, x in rows.blocks():
-            before = labels[part].copy()
+            own, before = labels[part], labels[part].copy()
             if bounds is None:
-                frame.nearest(x, labels[part], known=rows.squares[part], n_threads=n_threads)
+                frame.nearest(x, own, known=rows.squares[part], n_threads=n_threads)
             else:
                 bounds.assign(part, x)
             _kernels.add_to_clusters(
-                x, labels[part], None if params.afresh else before, rows.weights_of(part), rows.shift, row_sums,
-                masses, n_threads,
+                x, own, None if params.afresh else before, rows.weights_of(part), rows.shift, row_sums, masses,
+                n_threads,
             )  # fmt: skip
-            n_changed += int(np.count_nonzero(labels[part] != before))
+            n_changed += int(np.count_nonzero(own != before))
     return n_changed, state.algorithm
 
 
@@ -270,7 +270,7 @@ class ClusteredRows:
             run, labels, sums = self.passes.run, self.labels, self.sums
             self.note(run(assign_rows, self.next_pass(frame), labels, sums, writes=True), frame)
         labels_of_rows, squares, totals = zip(*self.passes.run(_finish, frame, self.labels))
-        inertia = self.inertia_scale * float(np.sum(totals))
+        inertia = self.inertia_scale * float(totals[0] if len(totals) == 1 else np.sum(totals))
         return KMeansResult(
             frame.centers, _joined(labels_of_rows), _joined(squares), inertia, report.history(), self.reason
         )

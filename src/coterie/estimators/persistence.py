@@ -179,13 +179,15 @@ def check_fitted(fitted: Mapping[str, Any], declared: Mapping[str, str]) -> None
 def first_non_finite(fitted: Mapping[str, Any], declared: Mapping[str, str]) -> tuple[str, float] | None:
     """Return the first declared attribute with a number that is not finite and must be, and the number; or None."""
     for name, value in fitted.items():
-        kind = declared.get(name, "any").removesuffix("?").split()[0]
-        if value is None or kind not in ("float", "rows", "csr", "records"):
+        declaration = declared.get(name, "any")
+        if value is None or not declaration.startswith(("float", "rows", "csr", "records")):
             continue
-        numbers = value["objective"] if kind == "records" else value.data if sp.issparse(value) else value
+        numbers = np.asarray(value.data if sp.issparse(value) else value)
+        if declaration.startswith("records"):
+            numbers = numbers["objective"]
         finite = np.isfinite(numbers)
         if not finite.all():
-            return name, float(np.asarray(numbers)[~finite].flat[0])
+            return name, float(numbers[~finite].flat[0])
     return None
 
 

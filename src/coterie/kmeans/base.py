@@ -299,7 +299,7 @@ class CentroidEstimator(
 
     def _check_distances(self, centers: Array, shift: FloatArray) -> None:
         squares = _squares_to(centers, shift)
-        if not np.all(squares <= np.finfo(centers.dtype).max / 4):
+        if not (squares <= np.finfo(centers.dtype).max / 4).all():
             raise ValueError(
                 f"The initial centers are too far from the rows for {centers.dtype}: squared distances overflow."
             )
@@ -377,6 +377,6 @@ def _distances(block: Block, centers: Array, n_threads: int) -> Array:
 
 def _squares_to(centers: Array, shift: FloatArray) -> FloatArray:
     """Return the squared distances of centers to a shift, infinite where they overflow float64."""
-    relative = centers - shift if np.any(shift) else centers
+    relative = centers - shift if shift.any() else centers
     with np.errstate(over="ignore"):
         return np.asarray(np.einsum("ij,ij->i", relative, relative, dtype=np.float64))

@@ -190,9 +190,9 @@ class Rows:
             )
         if (indices[1:] < indices[:-1]).any():
             raise ValueError("Row numbers must be in ascending order.")
-        for row in map(int, indices[[0, -1]] if indices.size else ()):
-            if not 0 <= row < self.shape[0]:
-                raise IndexError(f"Row {row} is out of range: there are {self.shape[0]} rows.")
+        if indices.size and not 0 <= indices[0] <= indices[-1] < self.shape[0]:
+            row = indices[0] if indices[0] < 0 else indices[-1]
+            raise IndexError(f"Row {row} is out of range: there are {self.shape[0]} rows.")
         indices = indices.astype(np.intp, copy=False)
         if indices.size == 0:
             empty = sp.csr_array if self.is_sparse else np.empty

@@ -41,6 +41,8 @@ _TINY = 1e-300
 # Largest part of the mass of a cluster that rounding of differences may leave.
 _ROUNDING = 1e-9
 
+_MOST_SEED = np.iinfo(np.int32).max
+
 # Sums and masses of clusters.
 _Sums = tuple[FloatArray, FloatArray]
 
@@ -121,8 +123,8 @@ def nearest_partners(sums: FloatArray, masses: FloatArray, origin: FloatArray | 
     n_clusters, points = len(sums), sums
     if origin is None:
         points = sums / np.maximum(masses, _TINY)[:, None]
-    squares = np.einsum("ij,ij->i", points, points)
-    lengths, inverses = np.sqrt(squares), 1 / np.maximum(masses, _TINY)
+    squares, inverses = np.einsum("ij,ij->i", points, points), 1 / np.maximum(masses, _TINY)
+    lengths = squares if origin is None else np.sqrt(squares)
     partners = np.empty(n_clusters, dtype=np.intp)
     for first in range(0, n_clusters, max(1, _PAIRS // n_clusters)):
         part = slice(first, first + max(1, _PAIRS // n_clusters))
@@ -171,14 +173,14 @@ def _halve(
     distance to the center and its reflection through the center.
     """
     data, passes, n_clusters = clusters.data, clusters.passes, len(centers)
-    seed = random.randint(np.iinfo(np.int32).max)
-    points = np.stack([centers, centers]).astype(np.float64)
+    seed = random.randint(_MOST_SEED)
+    points = np.array([centers, centers], dtype=np.float64)
     least = np.full(n_clusters, np.inf)
     for drawn, keys, rows in passes.run(_draw_row_of_each, (centers, seed), clusters.labels):
         is_less = keys < least[drawn]
-        least[drawn[is_less]] = keys[is_less]
-        points[0, drawn[is_less]] = 2.0 * centers[drawn[is_less]] - rows[is_less]
-        points[1, drawn[is_less]] = rows[is_less]
+        drawn, rows = drawn[is_less], rows[is_less]
+        least[drawn] = keys[is_less]
+        points[0, drawn], points[1, drawn] = 2.0 * centers[drawn] - rows, rows
     mass = 2 * data.total_weight
     for n_left in reversed(range(n_halvings)):
         halves = ClusterSums(
@@ -188,8 +190,9 @@ def _halve(
         passes.run(_add_second_halves, points, clusters.labels, halves)
         second = halves.sums.total(), halves.masses.total()
         first = whole[0] - second[0], whole[1] - second[1]
+        is_empty = first[1] <= _ROUNDING * whole[1]
         for values in first:  # rounding leaves something of empty halves
-            values[first[1] <= _ROUNDING * whole[1]] = 0
+            values[is_empty] = 0
         if n_left > 0:
             points = np.stack(
                 [
