@@ -94,7 +94,7 @@ def test_unknown_categories(frame):
         model.predict(frame.assign(city=7))
     rows = prepare_rows(frame, exclude="b", categories="city", handle_unknown="ignore")
     model = KMeans(4, random_state=0).fit(rows)
-    assert model._prepared(other).take([599])[0, 2:].tolist() == [0, 0, 0]
+    assert model._rows_of(other).take([599])[0, 2:].tolist() == [0, 0, 0]
 
 
 def test_numbers_as_categories_are_numbers_in_any_type(frame):

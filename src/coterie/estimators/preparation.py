@@ -148,11 +148,8 @@ def _warn_of_names(model: Any, expected: Any, names: list[str] | None) -> None:
 def _mismatch(new: list[str], missing: list[str]) -> str:
     """Say in scikit-learn's words which columns are not those of the fit."""
     message = "The feature names should match those that were passed during fit.\n"
-    for title, names in (
-        ("Feature names unseen at fit time", new),
-        ("Feature names seen at fit time, yet now missing", missing),
-    ):
+    for title, names in (("unseen at fit time", new), ("seen at fit time, yet now missing", missing)):
         if names:
-            listed = [*sorted(names)[:_MOST_LISTED], *(["..."] if len(names) > _MOST_LISTED else [])]
-            message += f"{title}:\n" + "".join(f"- {name}\n" for name in listed)
+            listed = [*sorted(names)[:_MOST_LISTED], *["..."] * (len(names) > _MOST_LISTED)]
+            message += f"Feature names {title}:\n" + "".join(f"- {name}\n" for name in listed)
     return message if missing else f"{message}Feature names must be unique.\n"
