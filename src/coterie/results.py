@@ -16,7 +16,7 @@ from coterie.arrays import Array, BoolArray, FloatArray, IntArray
 from coterie.blocks.dataset import own_squares
 from coterie.blocks.kernel_rows import kernel_rows
 from coterie.estimators import Estimator
-from coterie.estimators.base import rows_for
+from coterie.estimators.base import membership_of, rows_for
 from coterie.estimators.preparation import opened_rows
 from coterie.fitting.threads import effective_n_threads
 from coterie.graphs import nearest_neighbors
@@ -182,7 +182,7 @@ def place_rows(model: Any, X: Any, labels: IntArray, scores: Array | None = None
     if centers is not None and np.shape(centers)[1:] == rows.shape[1:]:
         distances, closeness = _distances(rows, np.asarray(centers), labels, model)
         measures["distance"] = distances
-    membership = model._membership(rows, labels) if isinstance(model, Estimator) else None
+    membership = membership_of(model, rows, labels)
     if membership is not None:
         measures[membership[0]] = membership[1]
         closeness = -membership[1]

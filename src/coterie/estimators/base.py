@@ -165,6 +165,11 @@ class FeatureCountError(ValueError):
         self.n_columns, self.n_expected = n_columns, n_expected
 
 
+def membership_of(model: Any, rows: Rows, labels: IntArray) -> tuple[str, FloatArray] | None:
+    """Return a measure of how well rows belong to their clusters in a fitted model, and its name, if there is one."""
+    return model._membership(rows, labels) if isinstance(model, Estimator) else None
+
+
 def rows_for(model: Any, X: Any) -> Rows:
     """Return the rows of X for a fitted estimator of any library; it takes these, too, and prepares them no further."""
     if not isinstance(model, Estimator):
