@@ -37,8 +37,8 @@ _PAGE = """# Recommendations of compare
 
 [`coterie.compare`](../how-to/compare_methods.md) fits five methods, and scores their clusters without known classes.
 On {n_sets} data sets with known classes, the method with the highest score has a mean accuracy of
-{mean[accuracy, highest score]:.3f}, Leiden {mean[accuracy, Leiden]:.3f} and k-means {mean[accuracy, k-means]:.3f}. The
-most accurate compared method of each data set, known only with the classes, has {mean[accuracy, best compared]:.3f}.
+{mean[accuracy, highest score]:.3f}, Leiden {mean[accuracy, Leiden]:.3f} and k-means {mean[accuracy, k-means]:.3f}.
+Taking the most accurate of the five, which only the known classes show, would give {mean[accuracy, best compared]:.3f}.
 
 ## Accuracy
 
