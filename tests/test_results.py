@@ -97,20 +97,6 @@ class TestKinds:
         assert found["cluster"].dropna().tolist() == model.labels_.tolist()
 
 
-def test_columns_that_are_kept(frame, model):
-    added = ["cluster", "distance", "outlier_score"]
-    for options, kept in (
-        ({"columns": "none"}, []),
-        ({"columns": "id"}, []),
-        ({"columns": "id", "id": "text"}, ["text"]),
-    ):
-        assert coterie.results_table(model, frame, **options).columns.tolist() == [*kept, *added]
-    with pytest.raises(ValueError, match="no column 'nothing'"):
-        coterie.results_table(model, frame, id="nothing")
-    with pytest.raises(ValueError, match="columns must be"):
-        coterie.results_table(model, frame, columns="some")
-
-
 def test_columns_of_the_same_name(frame, model):
     found = coterie.results_table(model, frame.rename(columns={"text": "distance"}))
     assert found["distance"].tolist() == list("vwxyz")

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +24,6 @@ from coterie.names import read_names, relabel
 from coterie.rows import Rows
 from coterie.rows.derived import complete_rows
 from coterie.rows.frames import is_a, names_of_frame
-from coterie.rows.roles import id_among
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +44,6 @@ def results_table(
     X: Any,
     *,
     labels: npt.ArrayLike | None = None,
-    columns: Literal["all", "id", "none"] = "all",
-    id: str | None = None,
     outliers: float | str | None = None,
     names: str | Path | Mapping[int, str] | Sequence[str | None] | None = None,
 ) -> Any:
@@ -61,10 +58,6 @@ def results_table(
     labels : array-like of shape (n,), optional
         The clusters of the rows that are not dropped. By default what `model.predict` returns; of a model that cannot
         predict, those of the fit.
-    columns : {"all", "id", "none"}, default="all"
-        Columns of X that are kept: all but vectors, that of the ids, or none.
-    id : str, optional
-        The column of ids; by default one that is called id, uuid, or like customer_id.
     outliers : float or str, optional
         The share of the rows, such as 0.01 or "1%", that are marked as outliers: those with the largest scores. Rows of
         equal score are marked together, so that fewer may be marked. Their cluster is -1; the model does not change.
@@ -74,17 +67,17 @@ def results_table(
     Returns
     -------
     pandas.DataFrame, polars.DataFrame or pyarrow.Table
-        A data frame for a data frame, else an Arrow table, with as many rows as X in the same order. The columns of X,
-        then ``cluster`` (-1 for rows in no cluster and outliers, missing where a row was dropped because of missing
-        numbers); ``name``, with `names`; ``probability`` where the method has such, else ``distance`` to the center
-        where clusters have centers; and ``outlier_score``, if the model knows the scale of its clusters. A column whose
-        name X has already gets the prefix ``cluster_``.
+        A data frame for a data frame, else an Arrow table, with as many rows as X in the same order. The columns of X
+        but vectors, then ``cluster`` (-1 for rows in no cluster and outliers, missing for rows that were dropped for
+        missing numbers); ``name``, with `names`; ``probability`` where the method has such, else ``distance`` to the
+        center where clusters have centers; and ``outlier_score``, if the model knows the scale of its clusters. A
+        column whose name X has already gets the prefix ``cluster_``.
 
     Raises
     ------
     ValueError
-        If the model cannot label other rows than its own and no labels are given, X has no such column, or outliers are
-        wanted of a model without scores.
+        If the model cannot label other rows than its own and no labels are given, or outliers are wanted of a model
+        without scores.
     ImportError
         If pyarrow is missing.
 
@@ -120,8 +113,8 @@ def results_table(
         taken = [name for name in names_of_frame(X) if name in set(taken)]
     added = result_columns(placement, found, known, rows.kept, taken)
     if is_frame:
-        return _beside_frame(X, added, kept_names(taken, columns, id))
-    return result_table(kept_columns(rows.all_columns, columns, id), added)
+        return _beside_frame(X, added, taken)
+    return result_table(rows.all_columns, added)
 
 
 def model_rows(model: Any, X: Any, **options: Any) -> Rows:
@@ -238,20 +231,6 @@ def result_table(table: Any, added: Mapping[str, Any]) -> Any:
     for name, column in added.items():
         table = table.append_column(name, column)
     return table
-
-
-def kept_columns(table: Any, columns: str, id: str | None) -> Any:
-    """Return the columns of a `pyarrow.Table` that results keep; None for none."""
-    kept = kept_names([] if table is None else table.column_names, columns, id)
-    return table and table.select([i for i, name in enumerate(table.column_names) if name in kept])
-
-
-def kept_names(names: Sequence[str], columns: str, id: str | None) -> list[str]:
-    """Return the columns of the input that results keep."""
-    if columns not in ("all", "id", "none"):
-        raise ValueError(f"columns must be 'all', 'id' or 'none', got {columns!r}.")
-    first = id_among(names, id)
-    return list(names) if columns == "all" else [] if columns == "none" or first is None else [first]
 
 
 def _beside_frame(X: Any, added: Mapping[str, Any], kept: Collection[str]) -> Any:

@@ -19,10 +19,10 @@ from coterie.cli.errors import about, check_exists
 from coterie.cli.output import recorded_warnings
 from coterie.limits.files import check_regular_file
 from coterie.names import known_classes
-from coterie.results import kept_columns
 from coterie.rows import Rows, open_rows, prepare_rows
 from coterie.rows.files import table_names
 from coterie.rows.remote import kept_copies, without_secrets
+from coterie.rows.roles import id_among
 from coterie_command import cleaned_up
 from coterie_command.app import did_you_mean
 from coterie_command.options import STANDARD_INPUT, Columns, UsageError, column_names
@@ -119,7 +119,7 @@ def open_input(
             path, columns=chosen, exclude=left_out, categories=categories, missing=options.missing,
             scale=options.scale, keep_columns=columns_out == "all", **reading,
         )  # fmt: skip
-        table, roles = kept_columns(rows.all_columns, columns_out, options.id), rows.roles
+        table, roles = kept_columns(rows, columns_out, options.id), rows.roles
     if roles is not None and roles.scales is not None and options.scale == "none":
         largest, smallest = roles.scales
         recorded.append(
@@ -127,6 +127,14 @@ def open_input(
             "columns the same weight."
         )
     return Opened(rows, table, None if roles is None else str(roles), recorded)
+
+
+def kept_columns(rows: Rows, columns_out: str, id: str | None) -> Any:
+    """Return the columns of the table of rows that results keep, as a `pyarrow.Table`; None for an array."""
+    table, names = rows.all_columns, [] if rows.all_columns is None else rows.all_columns.column_names
+    first = id_among(names, id)
+    kept = names if columns_out == "all" else [first] if columns_out == "id" else []
+    return table and table.select([i for i, name in enumerate(names) if name in kept])
 
 
 def _check_names(file: str, option: str, words: Any, names: Sequence[str]) -> None:

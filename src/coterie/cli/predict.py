@@ -13,7 +13,7 @@ import numpy as np
 import coterie
 from coterie.cli.errors import about
 from coterie.cli.fit import CLUSTERS
-from coterie.cli.inputs import DASH, Opened, input_facts, local_file
+from coterie.cli.inputs import DASH, Opened, input_facts, kept_columns, local_file
 from coterie.cli.output import file_lines, recorded_warnings, tell
 from coterie.cli.results import (
     asked_share,
@@ -28,7 +28,7 @@ from coterie.estimators import persistence
 from coterie.figures import counted
 from coterie.methods import load
 from coterie.names import merge_labels, read_merges, read_names, relabel
-from coterie.results import kept_columns, labels_of, mark_outliers, model_rows, outlier_threshold, place_rows
+from coterie.results import labels_of, mark_outliers, model_rows, outlier_threshold, place_rows
 from coterie_command.options import PredictOptions, UsageError, column_names
 from coterie_command.progress import Progress
 
@@ -58,7 +58,7 @@ def run_predict(model: str, file: str, options: PredictOptions) -> int:
         with recorded_warnings() as warned, about(name, _ON_MISSING, PredictOptions):
             keep = options.columns_out == "all"
             rows = model_rows(fitted, path, exclude=left_out, keep_columns=keep, **options.reading)
-            opened = Opened(rows, kept_columns(rows.all_columns, options.columns_out, options.id))
+            opened = Opened(rows, kept_columns(rows, options.columns_out, options.id))
             out = Path(labels_name(path, opened)) if out is None else out
             if not is_piped:
                 _check_free(out, options.force)
