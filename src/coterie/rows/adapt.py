@@ -78,9 +78,10 @@ def as_rows(
 
 def adapted(X: Any, options: Mapping[str, Any]) -> Rows:
     """Return data in memory with the options of `as_rows`; "categories" are not clustered as numbers."""
-    is_array = (
-        isinstance(X, (Rows, np.ndarray)) or sp.issparse(X) or _is_sparse_frame(X) or hasattr(X, "obsm")
-    )
+    if is_a(X, "pandas", "DataFrame") and X.shape[1]:
+        sparse = sys.modules["pandas"].SparseDtype
+        X = X.sparse.to_coo() if all(isinstance(kind, sparse) for kind in X.dtypes) else X
+    is_array = isinstance(X, (Rows, np.ndarray)) or sp.issparse(X) or hasattr(X, "obsm")
     table = None if is_array else table_of_frame(X)
     if table is None:
         given = next((name for name in TABLE_OPTIONS if options.get(name) is not None), None)
@@ -99,10 +100,6 @@ def _source_of(X: Any) -> Rows:
         return X
     if isinstance(X, (str, bytes, os.PathLike)):
         raise TypeError(f"as_rows takes data, not a path: use coterie.open_rows({os.fspath(X)!r}).")
-    if _is_sparse_frame(X):
-        rows: Rows = SparseRows(X.sparse.to_coo(), "sparse pandas DataFrame")
-        rows.is_table = True
-        return rows
     if sp.issparse(X):
         return SparseRows(X, f"{X.format.upper()} {'array' if isinstance(X, sp.sparray) else 'matrix'}")
     if isinstance(X, np.ndarray):
@@ -113,7 +110,6 @@ def _source_of(X: Any) -> Rows:
         return _of_dask(X)
     for module, name, words in (("h5py", "Dataset", "HDF5 dataset"), ("zarr", "Array", "Zarr array")):
         if is_a(X, module, name):
-            check_shape(X.shape)
             return land_matrices([Matrix(X.shape, X.dtype, slices(X), words)], words)
     return _of_dlpack(X) if hasattr(X, "__dlpack_device__") else DenseRows(_converted(X))
 
@@ -174,17 +170,9 @@ def _check_lengths(X: Any) -> None:
                 raise vector_length_error("X", len(X[0]), length, row)
 
 
-def _is_sparse_frame(X: Any) -> bool:
-    if not is_a(X, "pandas", "DataFrame"):
-        return False
-    sparse = sys.modules["pandas"].SparseDtype
-    return len(X.dtypes) > 0 and all(isinstance(kind, sparse) for kind in X.dtypes)
-
-
 def _of_dask(X: Any) -> Rows:
     if any(size != size for size in X.shape):
         raise ValueError("X is a Dask array of unknown shape: call X.compute_chunk_sizes() first.")
-    check_shape(X.shape)
     if sp.issparse(X._meta):
         raise TypeError("Dask arrays of sparse chunks are not supported: pass dense chunks.")
     if X.dtype.kind == "O":
