@@ -289,7 +289,7 @@ def _style(
         for i in sorted(signed, key=lambda i: len(possible[i]))[:3]
     ]
     raise TableError(
-        f"the numbers can be read in {'two ways' if common else 'no one way'}: {'; '.join(shown)}. ",
+        f"the numbers {'can be read in two ways' if common else 'cannot be read in one way'}: {'; '.join(shown)}. ",
         "Say what the decimal sign is: {} or {}, or leave columns out: {}.",
         Setting("decimal", "."),
         Setting("decimal", ","),
@@ -373,14 +373,16 @@ def parsed_numbers(
 
 
 def typed_texts(texts: Any, words: Sequence[str]) -> Any:
-    """Return texts of a file as integers or floats if all are numbers that lose nothing, else as they are."""
+    """Return texts of a file as integers or floats if all are numbers in any style, and lose nothing; else as they
+    are."""
     import pyarrow
 
     there = _without_missing(texts, words)
     for kind in (pyarrow.int64(), pyarrow.float64()) if there.null_count < len(there) else ():
         with suppress(pyarrow.ArrowInvalid):
-            numbers = there.cast(kind)
-            return texts if _count(there, _INEXACT) else numbers
+            numbers, n_groups = there.cast(kind), _count(there, _GROUPS_OF_THREE)
+            is_doubtful = n_groups > 0 and n_groups == _count(there, r"\.")
+            return texts if is_doubtful or _count(there, _INEXACT) else numbers
     return texts
 
 

@@ -147,6 +147,8 @@ def test_a_text_deep_in_a_column_that_is_not_clustered_is_kept(tmp_path):
     rows = coterie.open_rows(tmp_path / "x.csv", columns=["a"])
     assert rows.metadata_columns["b"][-2:].to_pylist() == ["2", "n.v."]
     assert rows.metadata_columns["c"][-2:].to_pylist() == [3, 4]
+    (tmp_path / "x.csv").write_text("a;b\n1,5;1.234\n2,5;5.678\n")
+    assert coterie.open_rows(tmp_path / "x.csv", columns=["a"]).metadata_columns["b"][0].as_py() == "1.234"
 
 
 def test_digits_in_groups_deep_in_a_file_are_read_as_the_others(tmp_path):

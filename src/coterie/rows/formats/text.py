@@ -119,7 +119,8 @@ def _parsed(path: Path, dialect: Dialect, encoding: str) -> Iterator[Any]:
     )
     try:
         for source in _with_tabs(path, dialect, encoding) if is_blank else [open_bytes(path)]:
-            yield from csv.open_csv(source, *options)
+            with source:
+                yield from csv.open_csv(source, *options)
     except ArrowInvalid as error:
         with _opened(path, encoding) as file:
             if not ragged:  # it may be no text
