@@ -86,8 +86,6 @@ def test_options_of_places(tmp_path):
         open_rows(tmp_path / "x.npy", storage_options={"key": "a"})
     np.testing.assert_array_equal(open_rows(f"file://{tmp_path}/x.npy").read(), X)
     address = Memory().put("x.npy", npy_bytes(X))
-    with pytest.raises(ValueError, match=rf"^columns has no meaning for {address}"):
-        open_rows(address, columns=["a"])
     with pytest.raises(ValueError, match=rf"^::a has no meaning for {address}"):
         open_rows(f"{address}::a")
 

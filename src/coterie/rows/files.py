@@ -124,8 +124,7 @@ def read_rows(path: str | os.PathLike[str], options: Mapping[str, Any]) -> Rows:
                 raise NotATableError(f"{name} has no meaning for {first.name}.")
         if len(found) > 1 and first.description == "svm":
             raise ValueError(
-                f"{first.name} and others: .svm files do not tell the number of their columns, so that several cannot "
-                "be read as one. Join them to one file, such as by cat."
+                f"{first.name} and others: join .svm files, which lack the number of columns, to one."
             )
         return land_matrices(found, description)
 

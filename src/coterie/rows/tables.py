@@ -18,7 +18,6 @@ from coterie.rows.cells import (
     arrow_kind,
     cell_formats,
     numbers_of,
-    parsed_numbers,
     reading_of,
     typed_texts,
     value_type,
@@ -87,8 +86,8 @@ def table_of_arrow(table: Any, description: str = "pyarrow Table", index: Collec
 
 
 class TableColumns:
-    """The columns of a table that are clustered (`widths` of vectors, None for numbers, by position), encoded as
-    categories (`encoded`), and not clustered (`metadata`). Without `columns` the roles of the columns decide. `formats`
+    """The columns of a table that are clustered (`widths` of vectors, None for numbers, by position), and encoded as
+    categories (`encoded`). Without `columns` the roles of the columns decide. `formats`
     are those of texts of numbers and vectors.
     """
 
@@ -139,7 +138,6 @@ class TableColumns:
         self.is_choice = is_asked or bool(self.roles and (self.roles.left_out or self.encoded))
         self.widths = {i: self._width(i) for i in positions}
         self.vectors = {i for i, width in self.widths.items() if width is not None}
-        self.metadata = [i for i in range(len(names)) if i not in self.widths]
         self.column_names: list[str] = []
         for i, width in self.widths.items():
             self.column_names += [names[i]] if width is None else [f"{names[i]}[{at}]" for at in range(width)]
@@ -185,26 +183,16 @@ class TableColumns:
         """Return the clustered columns of a batch as an array (n_rows, n_columns); nulls become NaN, and a single
         column of vectors is neither copied nor converted. `row` is the number of the first row, for errors.
         """
-        if not self.vectors:
-            return self._numbers(batch, list(self.widths), row)
-        parts = [
-            self._numbers(batch, [i], row) if width is None else self._vectors(batch.column(i), i, width, row)
-            for i, width in self.widths.items()
-        ]
-        return parts[0] if len(parts) == 1 else np.hstack(parts)
-
-    def _numbers(self, batch: Any, positions: Sequence[int], row: int) -> Array:
-        names, formats = zip(*((self._names[i], self.formats.get(i)) for i in positions))
-        return parsed_numbers([batch.column(i) for i in positions], formats, row, names)
-
-    def _lists(self, column: Any, i: int, row: int) -> Any:
-        format = self.formats.get(i)
-        column = column if format is None else format.parse(column, row, self._names[i])
-        return getattr(column, "storage", column)
+        parts: list[Array] = []
+        for i, width in self.widths.items():
+            cells, format = batch.column(i), self.formats.get(i)
+            cells = cells if format is None else format.parse(cells, row, self._names[i])
+            parts.append(numbers_of(cells) if width is None else self._vectors(cells, i, width, row))
+        return parts[0] if len(parts) == 1 and parts[0].ndim == 2 else np.column_stack(parts)
 
     def _vectors(self, column: Any, i: int, width: int, row: int) -> Array:
         """Return lists as an array of shape (n_rows, width), a view if no number is missing; missing ones are NaN."""
-        column = self._lists(column, i, row)
+        column = getattr(column, "storage", column)
         is_there = ~column.is_null().to_numpy(zero_copy_only=False)
         if not hasattr(column.type, "list_size"):
             lengths = np.diff(column.offsets.to_numpy())
@@ -236,12 +224,13 @@ class TableColumns:
 
     def _width(self, i: int) -> int | None:
         """Return the length of the vectors of a column, that of the first if it may vary; None for numbers."""
-        kind = value_type(self._types[i])
-        if not isinstance(self.formats.get(i), VectorFormat) and self._kinds[i] != "vector":
+        kind, format = value_type(self._types[i]), self.formats.get(i)
+        if not isinstance(format, VectorFormat) and self._kinds[i] != "vector":
             return None
         if hasattr(kind, "list_size"):
             return int(kind.list_size)
-        cells = self._lists(self._table.head[0].column(i).drop_null()[:1].combine_chunks(), i, 0)
+        cells = self._table.head[0].column(i).drop_null()[:1]
+        cells = cells if format is None else format.parse(cells, name=self._names[i])
         return max(1, len(cells[0])) if len(cells) else 1
 
 
@@ -282,17 +271,13 @@ def land_tables(tables: Sequence[Table], options: Mapping[str, Any], description
     import pyarrow
 
     columns, table = columns_of_tables(tables, options), tables[0]
-    first, counts = columns[0], [one.n_rows for one in tables]
+    first, n_rows = columns[0], sum(one.n_rows or 0 for one in tables)
     dtype = np.result_type(*(part.dtype for part in columns))
-    n_rows = None if None in counts else sum(count or 0 for count in counts)
     landing, metadata = LandingArray(len(first.column_names), dtype, n_rows), LandingMetadata()
-    kept: list[list[int]] = []
     files, start = [], 0
     for part, one in zip(columns, tables):
-        places = part.metadata
-        if options.get("keep_columns"):
-            places = [i for i in range(len(one.schema)) if i not in part.vectors]
-        kept.append(places)
+        left_out = part.vectors if options.get("keep_columns") else part.widths
+        kept = [i for i in range(len(one.schema)) if i not in left_out]
         files.append((start, one.name))
         with reading(one.name):
             for batch in one.batches():
@@ -300,7 +285,7 @@ def land_tables(tables: Sequence[Table], options: Mapping[str, Any], description
                 size = max(1, batch.num_rows) if is_view else _BATCH_ROWS
                 for low in range(0, batch.num_rows if part.widths else 0, size):
                     landing.add(part.block(batch.slice(low, size), start - files[-1][0] + low))
-                metadata.add(batch.select(places))
+                metadata.add(batch.select(kept))
                 start += batch.num_rows
     with reading(table.name):
         check_shape((start, len(table.schema)))
@@ -318,8 +303,8 @@ def land_tables(tables: Sequence[Table], options: Mapping[str, Any], description
         beside = pyarrow.table([typed_texts(cells, words) for cells in beside.columns], beside.column_names)
     if first.is_choice:
         rows.preparation = (("columns", list(rows.chosen)),)
-    clustered = {at for at, i in enumerate(kept[0]) if i in first.widths}
-    others = [at for at in range(beside.num_columns) if at not in clustered]
+    names = {table.schema.names[i] for i in first.widths} if options.get("keep_columns") else set()
+    others = [at for at, name in enumerate(beside.column_names) if name not in names]
     rows.metadata_columns = beside.select(others) if others else None
     kinds = enumerate(beside.schema.types)
     rows.all_columns = beside.select([at for at, kind in kinds if arrow_kind(kind) != "vector"])

@@ -46,13 +46,13 @@ def test_choice_among_arrays(tmp_path):
         np.testing.assert_array_equal(open_rows(path).read(), b)
         np.testing.assert_array_equal(open_rows(f"{path}::{key}").read(), a)
         np.testing.assert_array_equal(open_rows(f"{tmp_path}/{name[0]}*{path.suffix}::{key}").read(), a)
-        with pytest.raises(ValueError, match=r"has no array 'b'\. It has "):
+        with pytest.raises(ValueError, match=r"has no array 'b': choose one by .*::name of "):
             open_rows(f"{path}::b")
         with pytest.raises(ValueError, match="Expected 2D array, got 1D array"):
             open_rows(f"{path}::flat")
     for arrays, message in (
         ({"a": a, "b": b}, r"several arrays .* choose one by .*x\.npz::name of 'a', 'b'"),
-        ({"a": a[0]}, r"no array of numbers with two dimensions\. It has 'a'"),
+        ({"a": a[0]}, r"no array with two dimensions: .* 'a'"),
     ):
         np.savez(tmp_path / "x.npz", **arrays)
         with pytest.raises(ValueError, match=message):
@@ -87,5 +87,5 @@ def test_columns_of_svm_files(tmp_path):
     (tmp_path / "1.svm").write_text("-1 0:1 2:4\n")  # indices count from 0
     np.testing.assert_array_equal(open_rows(tmp_path).read().toarray(), [[1, 0, 4]])
     (tmp_path / "2.svm").write_text("-1 1:1\n")
-    with pytest.raises(ValueError, match="Join them"):
+    with pytest.raises(ValueError, match="which lack the number of columns"):
         open_rows(tmp_path)

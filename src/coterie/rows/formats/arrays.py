@@ -57,15 +57,13 @@ def _whole(array: Any, description: str) -> Matrix:
 def choose_array(shapes: dict[str, tuple[int, ...]], key: str | None, path: object) -> str:
     """Return the array to read: the chosen one, the only one with rows and columns, or X."""
     names = [name for name, shape in shapes.items() if len(shape) == 2]
-    if key in shapes if key is not None else len(names) == 1 or "X" in names:
-        return key or (names[0] if len(names) == 1 else "X")
-    if key is not None:
-        raise FileError(f"{path} has no array {key!r}. It has {listed(names or shapes)}.")
-    if not names:
-        raise FileError(f"{path} has no array of numbers with two dimensions. It has {listed(shapes)}.")
-    raise FileError(
-        f"{path} has several arrays with two dimensions: choose one by {path}::name of {listed(names)}."
+    name = key or (names[0] if len(names) == 1 else "X")
+    if name in (shapes if key else names):
+        return name
+    problem = (
+        f"no array {key!r}" if key else f"{'several arrays' if names else 'no array'} with two dimensions"
     )
+    raise FileError(f"{path} has {problem}: choose one by {path}::name of {listed(names or shapes)}.")
 
 
 def listed(names: Any) -> str:
