@@ -12,20 +12,20 @@ import numpy as np
 import pytest
 
 import coterie
-from tests.dask.clusters import held_by_scheduler, in_processes
+from tests.dask.clusters import held_by_scheduler, in_processes, in_threads
 
 distributed = pytest.importorskip("distributed", reason="fits on a cluster need the extra dask")
 da = pytest.importorskip("dask.array")
 
 import coterie.dask  # noqa: E402
-from coterie.dask.passes import WorkerPasses  # noqa: E402
+from coterie.dask.passes import HeldChunk, WorkerPasses  # noqa: E402
 
 pytestmark = pytest.mark.slow
 
 K = 20
 
-# More of them find more, as does another seed.
-KILLS = int(os.environ.get("COTERIE_FAULTS", 20))
+# More of them find more, as does another seed; each takes some seconds.
+KILLS = int(os.environ.get("COTERIE_FAULTS", 4))
 SEED = int(os.environ.get("COTERIE_FAULTS_SEED", 0))
 
 
@@ -55,24 +55,45 @@ def pids(client):
 def test_workers_are_killed_at_random(shards, monkeypatch):
     with contextlib.ExitStack() as stack:
         cluster, client = in_processes(stack, 2)
-        expected = fitted(shards, KILLS + 1)
-        assert expected.n_iter_ > KILLS
-        draw, timers = random.Random(SEED), []
-
-        def kill(progress):
-            if len(timers) == KILLS:
-                return
-            if len(client.nthreads()) < 2:  # who starts dead workers again gives up at some time
-                cluster.scale(len(cluster.workers) + 1)
-                client.wait_for_workers(2, timeout=240)
+        expected = fitted(shards)
+        draw = random.Random(SEED)
+        for number in range(KILLS):
             # Payloads that workers fetch from each other are lost with the one that has them.
-            monkeypatch.setattr("coterie.dask.passes._LARGE_BYTES", 0 if len(timers) % 2 else 1 << 18)
-            pid = draw.choice(pids(client))
-            timers.append(threading.Timer(draw.random() * 0.05, os.kill, (pid, signal.SIGKILL)))
-            timers[-1].start()
+            monkeypatch.setattr("coterie.dask.passes._LARGE_BYTES", 0 if number % 2 else 1 << 18)
+            at, timers = draw.randrange(1, 10), []
 
-        found = fitted(shards, KILLS + 1, callback=kill)
-        assert len(timers) == KILLS
+            def kill(progress, at=at, timers=timers):
+                if progress.iteration == at:
+                    pid = draw.choice(pids(client))
+                    timers.append(threading.Timer(draw.random() * 0.05, os.kill, (pid, signal.SIGKILL)))
+                    timers[0].start()
+
+            found = fitted(shards, callback=kill)
+            np.testing.assert_array_equal(found.cluster_centers_, expected.cluster_centers_)
+            np.testing.assert_array_equal(found.labels_, expected.labels_)
+            timers[0].join()
+            # Whoever starts dead workers again gives up at some time, so there is a new one for each.
+            cluster.scale(3 + number)
+            client.wait_for_workers(2, timeout=240)
+
+
+def test_twenty_workers_are_lost_in_one_fit(shards, monkeypatch):
+    restore, restored = HeldChunk.restore, []
+    monkeypatch.setattr(HeldChunk, "restore", lambda *args: restored.append(args) or restore(*args))
+    with contextlib.ExitStack() as stack:
+        client = in_threads(stack, 3)
+        cluster, draw, lost = client.cluster, random.Random(SEED), []
+        expected = fitted(shards, 22)
+
+        def lose(progress):
+            there = [worker for worker in cluster.workers.values() if worker not in lost]
+            if len(lost) < 20:
+                lost.append(draw.choice(there))
+                cluster.loop.call_later(draw.random() * 0.05, lost[-1].close)
+                cluster.scale(len(cluster.worker_spec) + 1)
+
+        found = fitted(shards, 22, callback=lose)
+        assert len(lost) == 20 <= len(restored)
         np.testing.assert_array_equal(found.cluster_centers_, expected.cluster_centers_)
         np.testing.assert_array_equal(found.labels_, expected.labels_)
 
