@@ -5,7 +5,7 @@ around the nearest mean of each row, so a chunk that has lost its candidates fin
 from __future__ import annotations
 
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,23 +31,24 @@ class Search(NamedTuple):
     neighbors: IntArray
 
 
+class MStep(NamedTuple):
+    """Parameters of sums of moments around `means`; see `TruncatedPosteriors.moments`."""
+
+    means: Array
+    per_column: bool
+    directions: Directions | None
+
+
 class EStep(NamedTuple):
     """Parameters of an E-step: those of the mixture, the numbers C, C' and G, and the search for candidates; None: rows
-    keep theirs. If it `rescales`, only the shared variance has changed, from 1.
+    keep theirs. If it `rescales`, only the shared variance has changed, from 1. `moments` are summed in the same pass.
     """
 
     parameters: MixtureParameters
     sizes: tuple[int, int, int]
     search: Search | None = None
     rescales: bool = False
-
-
-class MStep(NamedTuple):
-    """Parameters of the pass that sums moments around `means`; see `Posteriors.moments`."""
-
-    means: Array
-    per_column: bool
-    directions: Directions | None
+    moments: MStep | None = None
 
 
 class ChunkPosteriors:
@@ -62,6 +63,9 @@ class ChunkPosteriors:
         self._parameters: MixtureParameters
         self._energy = self._log_density = 0.0
         self._state = data.passes.state(RowPosteriors)
+        # The moments that an M-step has asked for, and those that the E-step has summed since, of the same kind.
+        self._asked: MStep | None = None
+        self._summed: tuple[MStep, ComponentMoments] | None = None
 
     def e_step(self, parameters: MixtureParameters, n_searches: int = 1) -> float:
         search, alive = None, np.flatnonzero(parameters.weights > 0).astype(np.int32)
@@ -75,13 +79,18 @@ class ChunkPosteriors:
         return self._run(EStep(parameters, self._sizes, search))
 
     def _run(self, params: EStep) -> float:
-        found = self._passes.run(_e_step, params, self._state, writes=True)
+        self._parameters, totals, self._summed = params.parameters, None, None
         begin = [Begin(_e_step, params, self._state)]
         if params.search is None:
             begin = [self._state.begin()[0], *begin]
+        if self._asked is not None:
+            asked = MStep(params.parameters.means, self._asked.per_column, params.parameters.directions)
+            params, totals = params._replace(moments=asked), self._empty_moments(asked)
+            self._summed = asked, totals
+        found = self._passes.run(_e_step, params, self._state, totals, writes=True)
         self._state.begin = partial(list, begin)
         n_distances, energies, log_densities = zip(*found)
-        self.n_distances, self._parameters = int(sum(n_distances)), params.parameters
+        self.n_distances = int(sum(n_distances))
         self._energy, self._log_density = float(np.sum(energies)), float(np.sum(log_densities))
         return params.parameters.energies()[3]
 
@@ -103,15 +112,18 @@ class ChunkPosteriors:
     def moments(
         self, means: Array, *, per_column: bool, directions: Directions | None = None
     ) -> ComponentMoments:
-        totals = self._empty_moments(means, directions, per_column=per_column)
-        self._passes.run(_add_moments, MStep(means, per_column, directions), self._state, totals)
+        asked, summed = MStep(means, per_column, directions), self._summed
+        if summed is not None and all(one is other for one, other in zip(summed[0], asked)):
+            totals = summed[1]
+        else:
+            totals = self._empty_moments(asked)
+            self._passes.run(_add_moments, asked, self._state, totals)
+        self._asked, self._summed = asked, None
         return ComponentMoments(*(total and total.total() for total in totals))
 
-    def _empty_moments(
-        self, means: Array, directions: Directions | None, *, per_column: bool
-    ) -> ComponentMoments:
+    def _empty_moments(self, asked: MStep) -> ComponentMoments:
         """Return empty totals, for distances of rows to means as large as there can be."""
-        data, total = self._data, self._passes.total
+        data, total, (means, per_column, directions) = self._data, self._passes.total, asked
         mass, shape = 2 * self.total_weight, means.shape
         radius = np.sqrt(np.max(np.sum((means - data.shift) ** 2, axis=1, dtype=np.float64)))
         reach = float(np.sqrt(data.largest_square) + radius)
@@ -158,7 +170,9 @@ class RowPosteriors:
         """Nothing is known yet."""
 
 
-def _e_step(rows: ChunkRows, params: EStep, state: RowPosteriors) -> tuple[int, float, float]:
+def _e_step(
+    rows: ChunkRows, params: EStep, state: RowPosteriors, totals: Any = None
+) -> tuple[int, float, float]:
     """Return distances computed, and the sums of the rows' energies and log-densities."""
     if state.current is None:
         state.current = TruncatedPosteriors(
@@ -177,10 +191,13 @@ def _e_step(rows: ChunkRows, params: EStep, state: RowPosteriors) -> tuple[int, 
         posteriors.search_around(params.parameters, search.alive[nearest], search.neighbors)
         posteriors.n_distances += len(search.means) * rows.n_rows
     energy = posteriors.mean_energy() * posteriors.total_weight if posteriors.total_weight > 0 else 0.0
-    return posteriors.n_distances, energy, posteriors.update(0.0)
+    log_density = posteriors.update(0.0)
+    if params.moments is not None:
+        _add_moments(rows, params.moments, state, totals)
+    return posteriors.n_distances, energy, log_density
 
 
-def _add_moments(_: ChunkRows, params: MStep, state: RowPosteriors, totals: ComponentMoments) -> None:
+def _add_moments(_: ChunkRows, params: MStep, state: RowPosteriors, totals: Any) -> None:
     assert state.current is not None
     found = state.current.moments(params.means, per_column=params.per_column, directions=params.directions)
     components = np.flatnonzero(found.masses)
