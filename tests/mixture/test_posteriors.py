@@ -97,9 +97,11 @@ def test_a_search_around_given_components_depends_on_nothing_before(n_columns):
     for past in ([], [others], [others, parameters]):
         posteriors = e_step(X, (12, 3, 4), weights=np.arange(500.0))
         for one in past:
-            posteriors.search_around(one, nearest[::-1], neighbors)
+            posteriors.start_at(nearest[::-1])
+            posteriors.search_around(one, neighbors)
             posteriors.refresh(parameters)
-        posteriors.search_around(parameters, nearest, neighbors)
+        posteriors.start_at(nearest)
+        posteriors.search_around(parameters, neighbors)
         bound = posteriors.update(0.0)
         moments = posteriors.moments(parameters.means, per_column=True)
         found.append((bound, moments.masses, moments.first, moments.second, posteriors._candidates))

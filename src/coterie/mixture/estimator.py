@@ -248,8 +248,8 @@ class TruncatedGaussianMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     `init="afk-mc2", search_group_size=1, search_every=1, coreset_tol=0` is Algorithm 2 of the papers, but that a
     component that is the best one of no row keeps its neighbors, and that rows of more than 256 MiB are searched block
     by block. By default rows search in groups, and, from the fifth E-step on, in every third one; the neighborhood of a
-    component is learned from the rows that had it as their best one before a search. Rows on Dask workers search anew
-    among the components around their nearest mean instead, in O(n C d).
+    component is learned from the rows that had it as their best one before a search. Rows on Dask workers search
+    among the components around their nearest mean instead; it is found in the search 1, 2, 4, 8, ..., in O(n C d).
 
     With "factors" a row is x = mean + sum_h z_h factor_h + noise, with z_h standard normal. A run starts as for "diag";
     when that has converged, or after a third of the iterations, the directions of the largest variance of each

@@ -1,9 +1,10 @@
-"""The truncated E-step and the moments as passes over chunks of rows on workers. A search begins with the components
-around the nearest mean of each row, so a chunk that has lost its candidates finds the same ones again by one search.
+"""The truncated E-step and the moments as passes over chunks of rows on workers. A search starts at the component whose
+mean was nearest to a row, at this step or before, so a chunk that is lost finds its candidates again by two searches.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -22,11 +23,12 @@ _GROUP_SIZE = 16
 
 
 class Search(NamedTuple):
-    """A search for candidates: those of the nearest mean of a row, of the components `alive`, and their own neighbors;
-    `neighbors` (C, at least C' and G) are each component and those of the means nearest to its own.
+    """A search for candidates: among those of a component where the row starts, that of the nearest of the `means` of
+    the components `alive`; None: that of the last search. `neighbors` (C, at least C' and G) are each component and
+    those of the means nearest to its own.
     """
 
-    means: CenterFrame
+    means: CenterFrame | None
     alive: IntArray
     neighbors: IntArray
 
@@ -39,7 +41,8 @@ class MStep(NamedTuple):
     directions: Directions | None
 
 
-class EStep(NamedTuple):
+@dataclass(frozen=True)
+class EStep:
     """Parameters of an E-step: those of the mixture, the numbers C, C' and G, and the search for candidates; None: rows
     keep theirs. If it `rescales`, only the shared variance has changed, from 1. `moments` are summed in the same pass.
     """
@@ -57,7 +60,7 @@ class ChunkPosteriors:
     def __init__(self, data: MeasuredRows, sizes: tuple[int, int, int], search_every: int) -> None:
         self._data, self._passes = data, data.passes
         self._sizes = sizes
-        self._search_every, self._n_steps, self._n_alive = search_every, 0, 0
+        self._search_every, self._n_steps, self._n_searches, self._n_alive = search_every, 0, 0, 0
         self.total_weight = data.total_weight
         self.n_distances = 0
         self._parameters: MixtureParameters
@@ -74,18 +77,22 @@ class ChunkPosteriors:
             near = alive[nearest_components(means, max(self._sizes[1:]))]
             neighbors = np.tile(np.arange(self._sizes[0], dtype=np.int32)[:, None], max(self._sizes[1:]))
             neighbors[alive, : near.shape[1]] = near
-            search = Search(CenterFrame(means, self._data.shift), alive, neighbors)
+            # Means move less and less: rows find the nearest ones in the search 1, 2, 4, 8, ...
+            is_start = self._n_alive != len(alive) or self._n_searches & (self._n_searches + 1) == 0
+            search = Search(CenterFrame(means, self._data.shift) if is_start else None, alive, neighbors)
+            self._n_searches += 1
         self._n_steps, self._n_alive = self._n_steps + 1, len(alive)
         return self._run(EStep(parameters, self._sizes, search))
 
     def _run(self, params: EStep) -> float:
         self._parameters, totals, self._summed = params.parameters, None, None
-        begin = [Begin(_e_step, params, self._state)]
-        if params.search is None:
-            begin = [self._state.begin()[0], *begin]
+        past = [one for one in self._state.begin() if one.params.search is not None]
+        if params.search is not None:
+            past = past[:1] if params.search.means is None else []
+        begin = [*past, Begin(_e_step, params, self._state)]
         if self._asked is not None:
             asked = MStep(params.parameters.means, self._asked.per_column, params.parameters.directions)
-            params, totals = params._replace(moments=asked), self._empty_moments(asked)
+            params, totals = replace(params, moments=asked), self._empty_moments(asked)
             self._summed = asked, totals
         found = self._passes.run(_e_step, params, self._state, totals, writes=True)
         self._state.begin = partial(list, begin)
@@ -185,11 +192,13 @@ def _e_step(
     elif search is None:
         posteriors.refresh(params.parameters)
     else:
-        nearest = np.empty(rows.n_rows, dtype=np.int32)
-        for part, x in rows.blocks():
-            search.means.nearest(x, nearest[part], known=rows.squares[part], n_threads=rows.n_threads)
-        posteriors.search_around(params.parameters, search.alive[nearest], search.neighbors)
-        posteriors.n_distances += len(search.means) * rows.n_rows
+        if search.means is not None:
+            nearest = np.empty(rows.n_rows, dtype=np.int32)
+            for part, x in rows.blocks():
+                search.means.nearest(x, nearest[part], known=rows.squares[part], n_threads=rows.n_threads)
+            posteriors.start_at(search.alive[nearest])
+            posteriors.n_distances += len(search.means) * rows.n_rows
+        posteriors.search_around(params.parameters, search.neighbors)
     energy = posteriors.mean_energy() * posteriors.total_weight if posteriors.total_weight > 0 else 0.0
     log_density = posteriors.update(0.0)
     if params.moments is not None:

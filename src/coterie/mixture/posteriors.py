@@ -128,16 +128,20 @@ class TruncatedPosteriors:
                     *options,
                 )  # fmt: skip
 
-    def search_around(self, parameters: MixtureParameters, nearest: IntArray, neighbors: IntArray) -> None:
-        """Search once from a component of each row, in the order of the rows as they were given, and its neighbors, so
-        that nothing depends on the steps before.
+    def start_at(self, components: IntArray) -> None:
+        """Let later searches start at a component of each row, in the order of the rows as they were given."""
+        if self._is_sorted_later:
+            order = order_by(components, self._n_components)
+            self._sort_rows(order)
+            components = components[order]
+        self._starts = components
+
+    def search_around(self, parameters: MixtureParameters, neighbors: IntArray) -> None:
+        """Search among the neighbors of the component that each row starts at, and those of the first C' of them:
+        candidates do not depend on the steps before.
         """
         n_candidates, n_neighbors = self._candidates.shape[1], self.neighbors.shape[1]
-        if self._is_sorted_later:
-            order = order_by(nearest, self._n_components)
-            self._sort_rows(order)
-            nearest = nearest[order]
-        np.take(neighbors[:, :n_candidates], nearest, axis=0, out=self._candidates, mode="clip")
+        np.take(neighbors[:, :n_candidates], self._starts, axis=0, out=self._candidates, mode="clip")
         self.neighbors = np.ascontiguousarray(neighbors[:, :n_neighbors])
         self._search(parameters, learn=False)
 
