@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -98,26 +97,23 @@ class TableRoles:
 
     Attributes
     ----------
-    features : tuple of str or int
-        Columns to cluster, as `columns` takes them: names, or positions where names repeat.
-    categories : tuple of str or int
-        Columns of few distinct values that are encoded, in the same form.
+    features : tuple of str
+        Names of the columns to cluster.
+    categories : tuple of str
+        Names of the columns that are encoded.
     left_out : tuple of (str, str)
         Names of the other columns, each with its role: "id", "date", "text", "constant", "empty", "category",
         "nested", or "beside the vectors".
     scales : tuple of (str, str), optional
         The features of the largest and the smallest standard deviation, if they differ by more than 100.
-    names : tuple of str
-        Names of the features.
     remarks : tuple of (str, str)
         Features that are read from texts with other signs, each with what is left out, such as "without 'kg'".
     """
 
-    features: tuple[str | int, ...]
-    categories: tuple[str | int, ...] = ()
+    features: tuple[str, ...]
+    categories: tuple[str, ...] = ()
     left_out: tuple[tuple[str, str], ...] = ()
     scales: tuple[str, str] | None = None
-    names: tuple[str, ...] = ()
     remarks: tuple[tuple[str, str], ...] = ()
 
     @property
@@ -127,7 +123,7 @@ class TableRoles:
 
     def __str__(self) -> str:
         remarks = dict(self.remarks)
-        used = _listed([" ".join(filter(None, (name, remarks.get(name)))) for name in self.names])
+        used = _listed([" ".join(filter(None, (name, remarks.get(name)))) for name in self.features])
         text = f"Used: {len(self.features)} column{'s' * (len(self.features) != 1)} ({used})"
         if self.categories:
             text += f", categories {_listed(self.categories)}"
@@ -161,16 +157,14 @@ class ColumnProfile:
 def roles_of(
     columns: Sequence[ColumnProfile],
     positions: Sequence[int],
-    names: Sequence[str],
     *,
     encoded: Collection[int] = (),
     all_categories: bool = False,
-) -> TableRoles:
-    """Return the role of each column that is not excluded, by its profile; `positions` are those in the table. A column
-    of vectors is the only feature, else all numbers are. Without a single choice a TableError is raised.
+) -> tuple[TableRoles, list[int], list[int]]:
+    """Return the role of each column that is not excluded, by its profile, and the positions in the table of the
+    features and categories. A column of vectors is the only feature, else all numbers are. Without a single choice a
+    TableError is raised.
     """
-    times = Counter(names)
-    keys = [i if names[i].isdecimal() or times[names[i]] > 1 else names[i] for i in positions]
     found: dict[str, list[int]] = {}
     for i, (column, at) in enumerate(zip(columns, positions)):
         is_category = at in encoded or (all_categories and column.looks_like == "category")
@@ -178,7 +172,7 @@ def roles_of(
     vectors, categories = found.get("vector", []), found.get("encoded", [])
     if len(vectors) > 1:
         shown = _listed([columns[i].name for i in vectors])
-        one = shortened(str(keys[vectors[0]]), MOST_OF_A_NAME)
+        one = shortened(columns[vectors[0]].name, MOST_OF_A_NAME)
         problem = f"The table has several columns of vectors: {shown}. "
         raise TableError(problem, "Choose one by {}.", Setting("columns", [one]))
     if "invalid numbers" in found and not vectors:
@@ -189,14 +183,14 @@ def roles_of(
     chosen, used = {*features, *categories}, [columns[i] for i in features]
     others = [one for i, one in enumerate(columns) if i not in chosen]
     roles = ["beside the vectors" if one.looks_like == "number" else one.looks_like for one in others]
-    return TableRoles(
-        tuple(keys[i] for i in features),
-        tuple(keys[i] for i in categories),
+    found_roles = TableRoles(
+        tuple(one.name for one in used),
+        tuple(columns[i].name for i in categories),
         tuple((one.name, role) for one, role in zip(others, roles)),
         None if vectors else unlike_scales(used),
-        tuple(one.name for one in used),
         tuple((one.name, one.remark) for one in used if one.remark.startswith("without")),
     )
+    return found_roles, [positions[i] for i in features], [positions[i] for i in categories]
 
 
 def invalid_cells(column: ColumnProfile) -> TableError:

@@ -118,11 +118,9 @@ class TableColumns:
         self._problems: dict[int, str] = {}
         self.roles: TableRoles | None = None
         if columns is None:
-            self.roles = roles_of(
-                self.profiles(), self._among, names, encoded=encoded, all_categories=is_auto
+            self.roles, positions, encoded = roles_of(
+                self.profiles(), self._among, encoded=encoded, all_categories=is_auto
             )
-            chosen = column_positions(shown, [*self.roles.features, *self.roles.categories])
-            positions, encoded = chosen[: len(self.roles.features)], chosen[len(self.roles.features) :]
         else:
             is_none = columns is NO_COLUMNS
             if not isinstance(columns, int) and not len(columns) and not is_none:

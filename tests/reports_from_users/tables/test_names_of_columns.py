@@ -50,5 +50,5 @@ def test_roles_by_names_and_values(case):
     for name in names.split(","):
         for cells in columns:
             roles = prepare_rows(pa.table({name: cells, "x": X})).roles
-            found = "feature" if name in roles.names else dict(roles.left_out)[name]
+            found = "feature" if name in roles.features else dict(roles.left_out)[name]
             assert (name, found) == (name, expected)

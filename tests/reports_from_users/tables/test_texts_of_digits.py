@@ -50,7 +50,7 @@ def table(kind, name, cells, folder):
 @pytest.mark.parametrize("name", CODES)
 def test_codes_are_no_numbers(kind, name, tmp_path):
     roles = prepare_rows(table(kind, name, CODES[name], tmp_path)).roles
-    assert roles.names == ("x",)
+    assert roles.features == ("x",)
     assert dict(roles.left_out)[name] in ("id", "category")
 
 

@@ -29,7 +29,7 @@ def test_vectors_are_parsed(way, tmp_path):
     )
     frame.to_csv(tmp_path / "x.csv", index=False)
     for table in (tmp_path / "x.csv", pandas.read_csv(tmp_path / "x.csv")):
-        assert prepare_rows(table).roles.names == ("embedding",)
+        assert prepare_rows(table).roles.features == ("embedding",)
         np.testing.assert_allclose(coterie.prepare_rows(table).read(), E)
 
 
