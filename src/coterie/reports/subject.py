@@ -122,7 +122,7 @@ def cluster_sums(labels: IntArray, n_clusters: int, block: Any) -> FloatArray:
 
 def _ids_and_texts(table: Any) -> tuple[str | None, str | None]:
     """Return the first column of ids of a table, and the one with the longest texts, else one of names, not codes."""
-    profiles = profile_columns(table, table.schema.types, {}, {}, is_whole=False)
+    profiles = profile_columns(table, is_whole=False)
     keys, texts = ([one.name for one in profiles if one.looks_like == role] for role in ("id", "text"))
     cells = {name: "".join(_words(table[name])) for name in (*keys, *texts)}
     texts = texts or [name for name in keys if not any(map(str.isdigit, cells[name]))]

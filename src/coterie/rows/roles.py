@@ -176,7 +176,8 @@ def roles_of(
         problem = f"The table has several columns of vectors: {shown}. "
         raise TableError(problem, "Choose one by {}.", Setting("columns", [one]))
     if "invalid numbers" in found and not vectors:
-        raise invalid_cells(columns[found["invalid numbers"][0]])
+        first = columns[found["invalid numbers"][0]]
+        raise invalid_cells(first.name, first.remark)
     features = vectors or found.get("number", [])
     if not features and not categories:
         raise _nothing_to_cluster(columns)
@@ -193,14 +194,13 @@ def roles_of(
     return found_roles, [positions[i] for i in features], [positions[i] for i in categories]
 
 
-def invalid_cells(column: ColumnProfile) -> TableError:
+def invalid_cells(name: str, problem: str) -> TableError:
     """Return the error for a column most of whose cells are numbers, with the words that may stand for missing ones."""
-    name = shortened(column.name, MOST_OF_A_NAME)
-    words = [word for word in SUSPECTS if repr(word) in column.remark]
+    name, words = shortened(name, MOST_OF_A_NAME), [word for word in SUSPECTS if repr(word) in problem]
     way = "If they are missing values: {}. Otherwise correct" if words else "Correct"
     settings = [Setting("missing_words", words)] * bool(words) + [Setting("exclude", [name])]
     return TableError(
-        f"Column {name!r}: {column.remark}. ", f"{way} the cells, or leave the column out: {{}}.", *settings
+        f"Column {name!r}: {problem}. ", f"{way} the cells, or leave the column out: {{}}.", *settings
     )
 
 
@@ -229,9 +229,8 @@ def _listed(names: Sequence[str | int]) -> str:
 
 def profile_columns(
     sample: Any,
-    types: Sequence[Any],
-    formats: Mapping[int, CellFormat],
-    problems: Mapping[int, str],
+    formats: Mapping[int, CellFormat] = {},
+    problems: Mapping[int, str] = {},
     *,
     is_whole: bool,
     index: Collection[int] = (),
@@ -239,14 +238,16 @@ def profile_columns(
     """Describe columns by a `pyarrow.Table` of their first cells; `formats` and `problems` are those of text columns,
     `index` columns are ids, and only a whole table has constant ones.
     """
-    columns = [ColumnProfile(name, str(kind)) for name, kind in zip(sample.column_names, types)]
+    columns = [ColumnProfile(field.name, str(field.type)) for field in sample.schema]
     numbers = []
     for i, found in enumerate(columns):
-        kind, format, cells = arrow_kind(value_type(types[i])), formats.get(i), sample.column(i)
+        cells, format = sample.column(i), formats.get(i)
+        kind = arrow_kind(cells.type)
         if i in problems:
             found.looks_like, found.remark = "invalid numbers", problems[i]
         elif isinstance(format, NumberFormat) or kind == "number":
             numbers.append(i)
+            found.type = found.type if format is None else "double"
         elif isinstance(format, VectorFormat) or kind == "vector":
             _profile_vectors(found, cells, format)
         elif kind == "other":

@@ -152,20 +152,12 @@ class TableColumns:
 
     def profiles(self) -> list[ColumnProfile]:
         """Describe all columns that are not excluded, by the first rows of the table."""
-        import pyarrow
-
         self._find_formats(None)
-        at, (head, is_whole) = self._among, self._table.head
-        are_numbers = {i for i, format in self.formats.items() if isinstance(format, NumberFormat)}
-        index = (self._table.schema.pandas_metadata or {}).get("index_columns", [])
-        return profile_columns(
-            head.select(at),
-            [pyarrow.float64() if i in are_numbers else self._types[i] for i in at],
-            {number: self.formats[i] for number, i in enumerate(at) if i in self.formats},
-            {number: self._problems[i] for number, i in enumerate(at) if i in self._problems},
-            is_whole=is_whole,
-            index=[k for k, i in enumerate(at) if i in self._table.index or self._names[i] in index],
-        )
+        head, is_whole = self._table.head
+        named = (self._table.schema.pandas_metadata or {}).get("index_columns", [])
+        index = [i for i, name in enumerate(self._names) if i in self._table.index or name in named]
+        found = profile_columns(head, self.formats, self._problems, is_whole=is_whole, index=index)
+        return [found[i] for i in self._among]
 
     def _find_formats(self, chosen: Collection[int] | None) -> None:
         """Find how text columns are read as numbers or vectors; all columns of a file are written alike."""
@@ -210,7 +202,7 @@ class TableColumns:
             self._find_formats(chosen)
         for i in chosen:
             if i in self._problems:
-                raise invalid_cells(ColumnProfile(self._names[i], "", remark=self._problems[i]))
+                raise invalid_cells(self._names[i], self._problems[i])
         others = [i for i in chosen if self._kinds[i] not in ("number", "vector") and i not in self.formats]
         if others and not is_auto:
             raise TableError(
