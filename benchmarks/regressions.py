@@ -1,6 +1,6 @@
 """Compare the CPU seconds of a commit with those of this checkout, and whether results are bit-identical.
 
-    python -m benchmarks.regressions REV [--rows NAME ...] [--repeats 3]
+    python -m benchmarks.regressions REV [--rows NAME ...] [--repeats 3] [--instruction-set avx2]
 
 REV is built into `build/regressions`. Rows of work run in fresh processes, on one thread, the builds in turns, from the
 same seeds. A row is slower if its least CPU seconds are more than 3% above those of REV; a row that a build cannot run
@@ -26,11 +26,8 @@ from sklearn.datasets import load_iris
 from benchmarks.harness.contenders import model_of
 
 ROOT = Path(__file__).parents[1]
-BUILDS = ROOT / "build" / "regressions"
-# Slower by more than this share is a regression.
-TOLERANCE = 0.03
-# A fit this short, in seconds, is repeated for a second and the least time counts.
-SHORT = 0.2
+TOLERANCE = 0.03  # Slower by more than this share is a regression.
+SHORT = 0.2  # A fit this short, in seconds, is repeated for a second and the least time counts.
 
 Fit = Callable[[np.ndarray], Any]
 
@@ -94,9 +91,13 @@ ROWS: dict[str, tuple[Callable[[], np.ndarray], Fit]] = {
 }  # fmt: skip
 
 
-def measure(row: str) -> tuple[float, str]:
+def measure(row: str, *instruction_set: str) -> tuple[float, str]:
     """Return the CPU seconds of a row, in this process and those it starts, and a hash of its result."""
+    from coterie import _kernels
+
     warnings.simplefilter("ignore")
+    for name in instruction_set:
+        _kernels.use_instruction_set(name)
     make, fit = ROWS[row]
     X = make()
     fit(X)  # imports what a first fit imports, and chooses code paths
@@ -120,10 +121,9 @@ def _clock() -> float:
 
 def build(revision: str) -> Path:
     """Install a commit into a folder, unless it is there, and return the folder."""
-    commit = subprocess.check_output(
-        ["git", "rev-parse", "--short", revision + "^{commit}"], cwd=ROOT, text=True
-    ).strip()
-    site, tree = BUILDS / commit, BUILDS / f"{commit}-source"
+    commit = subprocess.check_output(["git", "rev-parse", "--short", revision], cwd=ROOT, text=True).strip()
+    site = ROOT / "build" / "regressions" / commit
+    tree = site.with_name(f"{commit}-source")
     if not site.exists():
         subprocess.run(["git", "worktree", "add", "--force", "--detach", tree, commit], cwd=ROOT, check=True)
         try:
@@ -139,8 +139,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("revision", help="the commit to compare with")
     parser.add_argument("--rows", nargs="+", choices=list(ROWS), default=list(ROWS), metavar="NAME")
     parser.add_argument("--repeats", type=int, default=3, help="runs of each build, in turns")
+    parser.add_argument("--instruction-set", nargs=1, default=[], metavar="NAME", help="default: the best one")
     options = parser.parse_args(arguments)
-
     sites = {"before": build(options.revision), "now": ROOT / "src"}
     print(f"{'row':25} {'before, s':>10} {'now, s':>10} {'ratio':>6}")
     slower = False
@@ -150,7 +150,7 @@ def main(arguments: list[str] | None = None) -> int:
         for _ in range(options.repeats):
             for name, site in sites.items():
                 done = subprocess.run(
-                    [sys.executable, "-m", "benchmarks.regressions", "--measure", row],
+                    [sys.executable, "-m", "benchmarks.regressions", "--measure", row, *options.instruction_set],
                     cwd=ROOT, env=os.environ | {"PYTHONPATH": str(site.resolve())}, capture_output=True, text=True,
                 )  # fmt: skip
                 if done.returncode:
@@ -171,6 +171,6 @@ def main(arguments: list[str] | None = None) -> int:
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--measure"]:
-        print(*measure(sys.argv[2]))
+        print(*measure(*sys.argv[2:]))
     else:
         sys.exit(main())

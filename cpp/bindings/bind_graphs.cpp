@@ -17,20 +17,16 @@ struct NearArrays {
     Out2<std::int32_t> ids;
     Out1<std::int32_t> sizes;
 
-    NearLists view() const {
-        return {static_cast<Index>(uppers.shape(1)), static_cast<Index>(lowers.shape(1)), limits.data(), uppers.data(),
-                lowers.data(), ids.data(), sizes.data()};
-    }
+    NearLists view() const { return {uppers.shape(1), lowers.shape(1), limits, uppers, lowers, ids, sizes}; }
 };
 
 NearArrays near_lists(Out1<float> limits, Out2<float> uppers, Out2<float> lowers, Out2<std::int32_t> ids,
                       Out1<std::int32_t> sizes) {
-    const Index n_rows = static_cast<Index>(sizes.size()), capacity = static_cast<Index>(lowers.shape(1));
-    require(uppers.shape(1) >= 1 && capacity >= static_cast<Index>(uppers.shape(1)), "lists are too short");
-    require_size(limits, n_rows + NearArrays::kPadding, "limits has the wrong size");
-    require_size(uppers, n_rows * static_cast<Index>(uppers.shape(1)), "uppers has the wrong shape");
-    require_size(lowers, n_rows * capacity, "lowers has the wrong shape");
-    require_size(ids, n_rows * capacity, "ids has the wrong shape");
+    const Index n_rows = sizes.size(), capacity = lowers.shape(1);
+    require(uppers.shape(1) >= 1 && capacity >= uppers.shape(1), "lists are too short");
+    require_size(n_rows + NearArrays::kPadding, "limits has the wrong size", limits);
+    require_size(n_rows * uppers.shape(1), "uppers has the wrong shape", uppers);
+    require_size(n_rows * capacity, "an array has the wrong shape", lowers, ids);
     return {limits, uppers, lowers, ids, sizes};
 }
 
@@ -38,16 +34,14 @@ template <class T>
 void nearest_apart(const DenseBlock<T>& rows, In2<T> centers, In1<std::int32_t> row_groups,
                    In1<std::int32_t> center_groups, Out2<std::int32_t> ids, Out2<T> squares, int n_threads) {
     const DenseRows<T> x = rows.view();
-    const Index n_centers = static_cast<Index>(centers.shape(0)), m = static_cast<Index>(ids.shape(1));
-    require(static_cast<Index>(centers.shape(1)) == x.n_columns, "centers and rows differ in width");
+    const Index n_centers = centers.shape(0), m = ids.shape(1);
+    require(centers.shape(1) == x.n_columns, "centers and rows differ in width");
     require(n_centers >= 1 && n_centers <= std::numeric_limits<std::int32_t>::max(), "no centers, or too many");
     require(m >= 1, "no neighbors");
-    require_size(row_groups, x.n_rows, "one group per row is needed");
-    require_size(center_groups, n_centers, "one group per center is needed");
-    require_size(ids, x.n_rows * m, "ids has the wrong shape");
-    require_size(squares, x.n_rows * m, "squares has the wrong shape");
-    kernels().of<T>().nearest_apart(x, centers.data(), n_centers, row_groups.data(), center_groups.data(), m,
-                                    ids.data(), squares.data(), n_threads);
+    require_size(x.n_rows, "one group per row is needed", row_groups);
+    require_size(n_centers, "one group per center is needed", center_groups);
+    require_size(x.n_rows * m, "an array has the wrong shape", ids, squares);
+    kernels().of<T>().nearest_apart(x, centers, n_centers, row_groups, center_groups, m, ids, squares, n_threads);
 }
 
 // IN directions (m x n_columns), offsets (m zeros); OUT out (n_rows x m).
@@ -55,8 +49,8 @@ template <class T>
 void products(const DenseBlock<T>& rows, In2<T> directions, In1<T> offsets, Out2<T> out, int n_threads) {
     const DenseRows<T> x = rows.view();
     const Centers<T> known = centers_view<T>(directions, offsets, x.n_columns);
-    require_size(out, x.n_rows * known.n_centers, "out has the wrong shape");
-    kernels().of<T>().products(x, known, out.data(), n_threads);
+    require_size(x.n_rows * known.n_centers, "out has the wrong shape", out);
+    kernels().of<T>().products(x, known, out, n_threads);
 }
 
 // IN centers, offsets, gaps (n_centers x width in whole panels); OUT own (n_rows), visited (n_rows x n_panels).
@@ -66,10 +60,10 @@ void cells_in_reach(const DenseBlock<T>& rows, In2<T> centers, In1<T> offsets, I
     const DenseRows<T> x = rows.view();
     const Centers<T> known = centers_view<T>(centers, offsets, x.n_columns);
     const Index n_panels = ceil_div(known.n_centers, kLanes<T>);
-    require_size(gaps, known.n_centers * n_panels * kLanes<T>, "gaps has the wrong shape");
-    require_size(own, x.n_rows, "own has the wrong shape");
-    require_size(visited, x.n_rows * n_panels, "visited has the wrong shape");
-    kernels().of<T>().cells_in_reach(x, known, gaps.data(), static_cast<T>(reach), own.data(), visited.data(), n_threads);
+    require_size(known.n_centers * n_panels * kLanes<T>, "gaps has the wrong shape", gaps);
+    require_size(x.n_rows, "own has the wrong shape", own);
+    require_size(x.n_rows * n_panels, "visited has the wrong shape", visited);
+    kernels().of<T>().cells_in_reach(x, known, gaps, static_cast<T>(reach), own, visited, n_threads);
 }
 
 // IN panels (n_slots x n_columns, in panels), panel_offsets, order (n_slots), panel_starts (n_cells + 1), points, offsets,
@@ -80,37 +74,34 @@ void nearest_in_cells(const DenseBlock<T>& rows, In1<T> panels, In1<T> panel_off
                       In1<std::int32_t> visitors, In1<Index> row_order, In1<std::int32_t> own, In1<Index> starts,
                       In1<std::int32_t> visits, Out2<std::int32_t> ids, Out2<T> scores, int n_threads) {
     const DenseRows<T> x = rows.view();
-    const Index n_points = static_cast<Index>(points.shape(0)), m = static_cast<Index>(ids.shape(1));
-    const Index n_slots = static_cast<Index>(order.size()), n_cells = static_cast<Index>(panel_starts.size()) - 1;
-    require(static_cast<Index>(points.shape(1)) == x.n_columns, "points and rows differ in width");
-    require_size(offsets, n_points, "one offset per point is needed");
+    const Index n_points = points.shape(0), m = ids.shape(1);
+    const Index n_slots = order.size(), n_cells = panel_starts.size() - 1;
+    require(points.shape(1) == x.n_columns, "points and rows differ in width");
+    require_size(n_points, "one offset per point is needed", offsets);
     require(n_slots > 0 && n_slots % kLanes<T> == 0, "order does not fill whole panels");
-    require_size(panels, n_slots * x.n_columns, "panels has the wrong shape");
-    require_aligned(panels, "panels does not begin at a cache line");
-    require_size(panel_offsets, n_slots, "one offset per slot is needed");
-    require_aligned(panel_offsets, "panel_offsets does not begin at a cache line");
-    require_between(order, -1, n_points, "order names a point that is not there");
+    require_size(n_slots * x.n_columns, "panels has the wrong shape", panels);
+    require_size(n_slots, "one offset per slot is needed", panel_offsets);
+    require_aligned("an array does not begin at a cache line", panels, panel_offsets);
+    require_between(-1, n_points, "order names a point that is not there", order);
     require_starts(panel_starts);
-    require(panel_starts.data()[n_cells] == n_slots / kLanes<T>, "panel_starts does not cover all panels");
-    require_size(visitor_starts, n_cells + 1, "visitor_starts has the wrong shape");
+    require(panel_starts[n_cells] == n_slots / kLanes<T>, "panel_starts does not cover all panels");
+    require_size(n_cells + 1, "visitor_starts has the wrong shape", visitor_starts);
     require_starts(visitor_starts);
-    require_size(visitors, visitor_starts.data()[n_cells], "visitor_starts does not cover all visitors");
-    require_between(visitors, 0, n_points, "a visitor is not there");
-    require_between(row_order, 0, x.n_rows, "row_order is out of range");
-    require_size(own, x.n_rows, "one cell per row is needed");
-    require_between(own, -n_cells, n_cells, "the cell of a row is out of range");
-    require_size(starts, x.n_rows + 1, "starts has the wrong shape");
+    require_size(visitor_starts[n_cells], "visitor_starts does not cover all visitors", visitors);
+    require_between(0, n_points, "a visitor is not there", visitors);
+    require_between(0, x.n_rows, "row_order is out of range", row_order);
+    require_size(x.n_rows, "one cell per row is needed", own);
+    require_between(-n_cells, n_cells, "the cell of a row is out of range", own);
+    require_size(x.n_rows + 1, "starts has the wrong shape", starts);
     require_starts(starts);
-    require_size(visits, starts.data()[x.n_rows], "starts does not cover all visits");
-    require_between(visits, 0, n_cells, "a visited cell is out of range");
+    require_size(starts[x.n_rows], "starts does not cover all visits", visits);
+    require_between(0, n_cells, "a visited cell is out of range", visits);
     require(m >= 1, "no neighbors");
-    require_size(ids, x.n_rows * m, "ids has the wrong shape");
-    require_size(scores, x.n_rows * m, "scores has the wrong shape");
-    const CellPanels<T> cells{panels.data(), panel_offsets.data(), order.data(), panel_starts.data(), points.data(),
-                              offsets.data(), visitor_starts.data(), visitors.data(), n_points};
-    const CellVisits visited{row_order.data(), own.data(), starts.data(), visits.data(),
-                             static_cast<Index>(row_order.size())};
-    kernels().of<T>().nearest_in_cells(x, cells, visited, m, ids.data(), scores.data(), n_threads);
+    require_size(x.n_rows * m, "an array has the wrong shape", ids, scores);
+    const CellPanels<T> cells{panels,  panel_offsets,  order,    panel_starts, points,
+                              offsets, visitor_starts, visitors, n_points};
+    const CellVisits visited{row_order, own, starts, visits, row_order.size()};
+    kernels().of<T>().nearest_in_cells(x, cells, visited, m, ids, scores, n_threads);
 }
 
 // IN row_order (no row twice), candidates (n_rows x m): -1 for none.
@@ -118,35 +109,28 @@ template <class T>
 void nearest_of_candidates(const DenseBlock<T>& rows, In2<T> points, In1<Index> row_order, In2<std::int32_t> candidates,
                            bool are_points, Out2<std::int32_t> ids, Out2<T> squares, int n_threads) {
     const DenseRows<T> x = rows.view();
-    const Index n_points = static_cast<Index>(points.shape(0)), m = static_cast<Index>(candidates.shape(1));
-    const Index n_kept = static_cast<Index>(ids.shape(1));
-    require(static_cast<Index>(points.shape(1)) == x.n_columns, "points and rows differ in width");
+    const Index n_points = points.shape(0), m = candidates.shape(1);
+    const Index n_kept = ids.shape(1);
+    require(points.shape(1) == x.n_columns, "points and rows differ in width");
     require(!are_points || n_points == x.n_rows, "rows are not the points");
-    require_between(row_order, 0, x.n_rows, "row_order is out of range");
-    require(static_cast<Index>(candidates.shape(0)) == x.n_rows && m >= 1, "candidates has the wrong shape");
-    require_between(candidates, -1, n_points, "a candidate is not there");
+    require_between(0, x.n_rows, "row_order is out of range", row_order);
+    require(candidates.shape(0) == x.n_rows && m >= 1, "candidates has the wrong shape");
+    require_between(-1, n_points, "a candidate is not there", candidates);
     require(n_kept >= 1, "no neighbors");
-    require_size(ids, x.n_rows * n_kept, "ids has the wrong shape");
-    require_size(squares, x.n_rows * n_kept, "squares has the wrong shape");
-    const Candidates listed{row_order.data(), candidates.data(), static_cast<Index>(row_order.size()), m};
-    kernels().of<T>().nearest_of_candidates(x, points.data(), n_points, listed, are_points, n_kept, ids.data(),
-                                            squares.data(), n_threads);
+    require_size(x.n_rows * n_kept, "an array has the wrong shape", ids, squares);
+    const Candidates listed{row_order, candidates, row_order.size(), m};
+    kernels().of<T>().nearest_of_candidates(x, points, n_points, listed, are_points, n_kept, ids, squares, n_threads);
 }
 
 Index join_certified_edges(In1<std::int32_t> firsts, In1<std::int32_t> seconds, In1<double> weights, In1<double> bounds,
                            Out1<std::int32_t> sets, Out1<Index> joined) {
-    const Index n_edges = static_cast<Index>(weights.size()), n_rows = static_cast<Index>(bounds.size());
-    require_size(firsts, n_edges, "one first end per edge is needed");
-    require_size(seconds, n_edges, "one second end per edge is needed");
-    require_between(firsts, 0, n_rows, "an end is out of range");
-    require_between(seconds, 0, n_rows, "an end is out of range");
-    require_size(sets, n_rows, "one set per row is needed");
-    require_between(sets, 0, n_rows, "a set is out of range");
-    for (Index i = 0; i < n_rows; ++i)
-        require(sets.data()[sets.data()[i]] == sets.data()[i], "a set is not named by one of its rows");
-    require_size(joined, n_rows - 1, "joined has the wrong length");
-    return join_certified(firsts.data(), seconds.data(), weights.data(), n_edges, bounds.data(), n_rows, sets.data(),
-                          joined.data());
+    const Index n_edges = weights.size(), n_rows = bounds.size();
+    require_size(n_edges, "one number per edge is needed", firsts, seconds);
+    require_between(0, n_rows, "an end is out of range", firsts, seconds, sets);
+    require_size(n_rows, "one set per row is needed", sets);
+    for (Index i = 0; i < n_rows; ++i) require(sets[sets[i]] == sets[i], "a set is not named by one of its rows");
+    require_size(n_rows - 1, "joined has the wrong length", joined);
+    return join_certified(firsts, seconds, weights, n_edges, bounds, n_rows, sets, joined);
 }
 
 template <class T>
@@ -162,7 +146,7 @@ struct BoxTreeArrays {
 
 template <class T>
 BoxTreeArrays<T> box_tree(In2<T> points, int n_threads) {
-    const Index n = static_cast<Index>(points.shape(0)), n_columns = static_cast<Index>(points.shape(1));
+    const Index n = points.shape(0), n_columns = points.shape(1);
     require(n >= 1 && n <= std::numeric_limits<std::int32_t>::max(), "no points, or too many");
     Index last_level = 0;
     while (n > kLeafPoints << last_level) ++last_level;
@@ -175,108 +159,78 @@ BoxTreeArrays<T> box_tree(In2<T> points, int n_threads) {
                           Buffer<T>(n * width),
                           Buffer<T>(size),
                           Buffer<T>(size)};
-    kernels().of<T>().box_tree(points.data(), tree.view(), n_threads);
+    kernels().of<T>().box_tree(points, tree.view(), n_threads);
     return tree;
 }
 
 template <class T>
 void nearest_reachable(BoxTreeArrays<T>& tree, In1<T> cores, In1<std::int32_t> groups, In1<std::int32_t> rows,
-                       In1<std::int32_t> asked, In1<T> limits, Out2<std::int32_t> ids, Out2<T> squares,
-                       int n_threads) {
-    const Index n_rows = static_cast<Index>(rows.size()), m = static_cast<Index>(ids.shape(1));
+                       In1<std::int32_t> asked, In1<T> limits, Out2<std::int32_t> ids, Out2<T> squares, int n_threads) {
+    const Index n_rows = rows.size(), m = ids.shape(1);
     require(m >= 1, "no neighbors");
-    require_size(cores, tree.n_points, "one core distance per point is needed");
-    require_size(groups, tree.n_points, "one group per point is needed");
-    require_between(rows, 0, tree.n_points, "a row is out of range");
-    require_size(asked, n_rows, "one group per row is needed");
-    require_size(limits, n_rows, "one limit per row is needed");
-    require_size(ids, n_rows * m, "ids has the wrong shape");
-    require_size(squares, n_rows * m, "squares has the wrong shape");
-    const ReachableSearch<T> search{cores.data(), groups.data(), rows.data(), asked.data(), limits.data(), n_rows, m};
-    kernels().of<T>().nearest_reachable(tree.view(), search, ids.data(), squares.data(), n_threads);
+    require_size(tree.n_points, "one number per point is needed", cores, groups);
+    require_between(0, tree.n_points, "a row is out of range", rows);
+    require_size(n_rows, "one number per row is needed", asked, limits);
+    require_size(n_rows * m, "an array has the wrong shape", ids, squares);
+    const ReachableSearch<T> search{cores, groups, rows, asked, limits, n_rows, m};
+    kernels().of<T>().nearest_reachable(tree.view(), search, ids, squares, n_threads);
 }
 
 void order_of_tree(In1<std::int32_t> firsts, In1<std::int32_t> seconds, Out1<std::int32_t> order,
                    Out1<std::int32_t> parents, Out1<std::int32_t> edges) {
-    const Index n = static_cast<Index>(order.size());
+    const Index n = order.size();
     require(n >= 1, "a tree has a node");
-    require_size(firsts, n - 1, "a tree has one edge less than nodes");
-    require_size(seconds, n - 1, "a tree has one edge less than nodes");
-    require_size(parents, n, "one parent per node is needed");
-    require_size(edges, n, "one edge per node is needed");
-    require_between(firsts, 0, n, "an end is out of range");
-    require_between(seconds, 0, n, "an end is out of range");
-    require(root_tree(firsts.data(), seconds.data(), n, order.data(), parents.data(), edges.data()),
-            "the edges are no tree");
+    require_size(n - 1, "a tree has one edge less than nodes", firsts, seconds);
+    require_size(n, "one number per node is needed", parents, edges);
+    require_between(0, n, "an end is out of range", firsts, seconds);
+    require(root_tree(firsts, seconds, n, order, parents, edges), "the edges are no tree");
 }
 
 void linkage_of_tree(In1<std::int32_t> firsts, In1<std::int32_t> seconds, In1<double> heights, Out2<double> linkage) {
-    const Index n = static_cast<Index>(firsts.size()) + 1;
+    const Index n = firsts.size() + 1;
     require(n <= std::numeric_limits<std::int32_t>::max() / 2, "too many rows");
-    require_size(seconds, n - 1, "an edge has two ends");
-    require_size(heights, n - 1, "one height per edge is needed");
-    require_size(linkage, 4 * (n - 1), "linkage has the wrong shape");
-    require_between(firsts, 0, n, "an end is out of range");
-    require_between(seconds, 0, n, "an end is out of range");
-    require(linkage_of_edges(firsts.data(), seconds.data(), heights.data(), n, linkage.data()),
-            "the edges are no tree");
+    require_size(n - 1, "an array has the wrong shape", seconds, heights);
+    require_size(4 * (n - 1), "linkage has the wrong shape", linkage);
+    require_between(0, n, "an end is out of range", firsts, seconds);
+    require(linkage_of_edges(firsts, seconds, heights, n, linkage), "the edges are no tree");
 }
 
 template <class T>
 void bind_graphs_of(nb::module_& m, const char* tree_name) {
-    m.def("nearest_apart", &nearest_apart<T>, arg("rows"), arg("centers").noconvert(), arg("row_groups").noconvert(),
-          arg("center_groups").noconvert(), arg("ids").noconvert(), arg("squares").noconvert(), arg("n_threads"),
-          Unlocked());
+    m.def("nearest_apart", &nearest_apart<T>, Unlocked());
     m.def(
         "nearest_by_bytes",
         [](NearArrays& lists, const DenseBlock<T>& rows, Index first, const DenseBlock<T>& points, Index first_point,
            T unit, bool serves_points, int n_threads) {
             const NearBlock<T> x{rows.view(), first}, y{points.view(), first_point};
-            const Index n_rows = static_cast<Index>(lists.sizes.size());
+            const Index n_rows = lists.sizes.size();
             require(x.rows.n_columns == y.rows.n_columns, "points and rows differ in width");
             require(x.rows.selection == nullptr && y.rows.selection == nullptr, "rows are not consecutive");
             require(first >= 0 && first + x.rows.n_rows <= n_rows, "lists of some rows are missing");
             require(first_point >= 0 && first_point + y.rows.n_rows <= std::numeric_limits<std::int32_t>::max(),
                     "first_point is out of range");
             require(!serves_points || first_point + y.rows.n_rows <= n_rows, "lists of some points are missing");
-            kernels().searches<T>().nearest_by_bytes(x, y, unit, serves_points, lists.view(), n_threads);
+            kernels().of<T>().nearest_by_bytes(x, y, unit, serves_points, lists.view(), n_threads);
         },
-        arg("lists"), arg("rows"), arg("first"), arg("points"), arg("first_point"), arg("unit"), arg("serves_points"),
-        arg("n_threads"), Unlocked());
-    m.def("products", &products<T>, arg("rows"), arg("directions").noconvert(), arg("offsets").noconvert(),
-          arg("out").noconvert(), arg("n_threads"), Unlocked());
-    m.def("cells_in_reach", &cells_in_reach<T>, arg("rows"), arg("centers").noconvert(), arg("offsets").noconvert(),
-          arg("gaps").noconvert(), arg("reach"), arg("own").noconvert(), arg("visited").noconvert(), arg("n_threads"),
-          Unlocked());
-    m.def("nearest_in_cells", &nearest_in_cells<T>, arg("rows"), arg("panels").noconvert(),
-          arg("panel_offsets").noconvert(), arg("order").noconvert(), arg("panel_starts").noconvert(),
-          arg("points").noconvert(), arg("offsets").noconvert(), arg("visitor_starts").noconvert(),
-          arg("visitors").noconvert(), arg("row_order").noconvert(), arg("own").noconvert(), arg("starts").noconvert(),
-          arg("visits").noconvert(), arg("ids").noconvert(), arg("scores").noconvert(), arg("n_threads"), Unlocked());
-    m.def("nearest_of_candidates", &nearest_of_candidates<T>, arg("rows"), arg("points").noconvert(),
-          arg("row_order").noconvert(), arg("candidates").noconvert(), arg("are_points"), arg("ids").noconvert(),
-          arg("squares").noconvert(), arg("n_threads"), Unlocked());
+        Unlocked());
+    m.def("products", &products<T>, Unlocked());
+    m.def("cells_in_reach", &cells_in_reach<T>, Unlocked());
+    m.def("nearest_in_cells", &nearest_in_cells<T>, Unlocked());
+    m.def("nearest_of_candidates", &nearest_of_candidates<T>, Unlocked());
     nb::class_<BoxTreeArrays<T>>(m, tree_name);
-    m.def("box_tree", &box_tree<T>, arg("points").noconvert(), arg("n_threads"), Unlocked());
-    m.def("nearest_reachable", &nearest_reachable<T>, arg("tree"), arg("cores").noconvert(), arg("groups"),
-          arg("rows"), arg("asked"), arg("limits").noconvert(), arg("ids").noconvert(), arg("squares").noconvert(),
-          arg("n_threads"), Unlocked());
+    m.def("box_tree", &box_tree<T>, Unlocked());
+    m.def("nearest_reachable", &nearest_reachable<T>, Unlocked());
 }
 
 }  // namespace
 
 void bind_graphs(nb::module_& m) {
-    m.def("join_certified", &join_certified_edges, arg("firsts").noconvert(), arg("seconds").noconvert(),
-          arg("weights").noconvert(), arg("bounds").noconvert(), arg("sets").noconvert(), arg("joined").noconvert(),
-          Unlocked());
-    m.def("linkage_of_edges", &linkage_of_tree, arg("firsts"), arg("seconds"), arg("heights"), arg("linkage"),
-          Unlocked());
-    m.def("root_tree", &order_of_tree, arg("firsts"), arg("seconds"), arg("order"), arg("parents"), arg("edges"),
-          Unlocked());
+    m.def("join_certified", &join_certified_edges, Unlocked());
+    m.def("linkage_of_edges", &linkage_of_tree, Unlocked());
+    m.def("root_tree", &order_of_tree, Unlocked());
     nb::class_<NearArrays>(m, "NearLists");
     m.attr("NEAR_PADDING") = NearArrays::kPadding;
-    m.def("near_lists", &near_lists, arg("limits").noconvert(), arg("uppers").noconvert(), arg("lowers").noconvert(),
-          arg("ids").noconvert(), arg("sizes").noconvert());
+    m.def("near_lists", &near_lists);
     bind_graphs_of<float>(m, "BoxTreeOfFloats");
     bind_graphs_of<double>(m, "BoxTreeOfDoubles");
 }

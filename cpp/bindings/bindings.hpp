@@ -17,7 +17,6 @@
 namespace coterie {
 
 namespace nb = nanobind;
-using nb::arg;
 
 // Releases the lock of the interpreter. A daemon thread that wants it back while the interpreter ends is ended by Python
 // before 3.14, which unwinds its stack by force; that must not pass a destructor, so the thread sleeps here until the
@@ -49,6 +48,9 @@ struct ArrayOf : nb::ndarray<T, nb::ndim<N>, nb::c_contig, nb::device::cpu> {
     ArrayOf& operator=(const ArrayOf&) = default;
     ~ArrayOf() = default;
     explicit ArrayOf(Base array) : Base(std::move(array)) {}
+    Index shape(std::size_t axis) const { return static_cast<Index>(Base::shape(axis)); }
+    Index size() const { return static_cast<Index>(Base::size()); }
+    operator T*() const { return this->data(); }
 };
 template <class T>
 using In1 = ArrayOf<const T, 1>;
@@ -64,49 +66,51 @@ inline void require(bool condition, const char* what) {
     if (!condition) throw std::invalid_argument(std::string("kernel: ") + what);
 }
 
-template <class Array>
-void require_size(const Array& array, Index size, const char* what) {
-    require(static_cast<Index>(array.size()) == size, what);
+// Of each array that is there.
+template <class... Arrays>
+void require_size(Index size, const char* what, const Arrays&... arrays) {
+    const auto fits = [size](const auto& array) {
+        if constexpr (requires { array->size(); }) return !array || array->size() == size;
+        else return array.size() == size;
+    };
+    require((fits(arrays) && ...), what);
 }
 
-template <class Array>
-void require_aligned(const Array& array, const char* what) {
-    require(reinterpret_cast<std::uintptr_t>(array.data()) % kLineBytes == 0, what);
+template <class... Arrays>
+void require_aligned(const char* what, const Arrays&... arrays) {
+    require(((reinterpret_cast<std::uintptr_t>(arrays.data()) % kLineBytes == 0) && ...), what);
 }
 
 // Checks numbers from Python: with one out of range a kernel would access memory outside of its arrays.
-template <class Array>
-void require_between(const Array& numbers, Index lowest, Index end, const char* what) {
-    const auto* const values = numbers.data();
-    const Index n = static_cast<Index>(numbers.size());
-    for (Index i = 0; i < n; ++i) require(values[i] >= lowest && values[i] < end, what);
+template <class... Arrays>
+void require_between(Index lowest, Index end, const char* what, const Arrays&... arrays) {
+    const auto fits = [=](const auto& numbers) {
+        bool all = true;
+        for (Index i = 0, n = numbers.size(); i < n; ++i) all &= numbers[i] >= lowest && numbers[i] < end;
+        return all;
+    };
+    require((fits(arrays) && ...), what);
 }
 
 // The start of the entries of each row, and the end of the last.
 template <class Array>
 void require_starts(const Array& starts) {
-    const auto* const values = starts.data();
-    const Index n = static_cast<Index>(starts.size());
-    require(n >= 1 && values[0] == 0, "starts does not begin with 0");
-    for (Index i = 1; i < n; ++i) require(values[i - 1] <= values[i], "starts decreases");
+    require(starts.size() >= 1 && starts[0] == 0, "starts does not begin with 0");
+    for (Index i = 1; i < starts.size(); ++i) require(starts[i - 1] <= starts[i], "starts decreases");
 }
 
 template <class Array>
-const typename Array::Scalar* data_or_null(const std::optional<Array>& array) {
+auto data_or_null(const std::optional<Array>& array) {
     return array ? array->data() : nullptr;
 }
 
 void bind_machine(nb::module_& m);
 void bind_centers(nb::module_& m);
-void bind_running_means(nb::module_& m);
-void bind_size_constrained(nb::module_& m);
-void bind_seeding(nb::module_& m);
 void bind_graphs(nb::module_& m);
 void bind_mixture(nb::module_& m);
 void bind_laplacian_kmodes(nb::module_& m);
 void bind_convex(nb::module_& m);
 void bind_total_variation(nb::module_& m);
-void bind_density(nb::module_& m);
 void bind_multilevel(nb::module_& m);
 
 }  // namespace coterie
@@ -120,11 +124,12 @@ struct type_caster<coterie::ArrayOf<T, N>> {
     using Base = typename Array::Base;
     NB_TYPE_CASTER(Array, make_caster<Base>::Name)
 
-    // An array that a kernel writes has to have the right type: nanobind would fill a converted copy of another one.
+    // Arrays have to have the right type: nanobind would fill a converted copy of another one. Only read as doubles, which
+    // is exact, are others converted.
     template <class Flags>
     __attribute__((noinline)) bool from_python(handle source, Flags flags, cleanup_list* cleanup) noexcept {
         make_caster<Base> caster;
-        if constexpr (!std::is_const_v<T>) flags &= ~static_cast<Flags>(cast_flags::convert);
+        if constexpr (!std::is_same_v<T, const double>) flags &= ~static_cast<Flags>(cast_flags::convert);
         if (!caster.from_python(source, flags, cleanup)) return false;
         value = Array(std::move(caster.value));
         return true;

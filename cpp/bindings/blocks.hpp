@@ -9,7 +9,7 @@ namespace coterie {
 using Selection = std::optional<In1<Index>>;
 
 inline Index n_selected(const Selection& selection, Index n_rows) {
-    return selection ? static_cast<Index>(selection->shape(0)) : n_rows;
+    return selection ? selection->shape(0) : n_rows;
 }
 
 // Rows as Python hands them over, or a selection of them; keeps the arrays alive.
@@ -19,9 +19,9 @@ struct DenseBlock {
     In2<T> array;
     Selection selection;
 
-    Index n_stored() const { return static_cast<Index>(array.shape(0)); }
+    Index n_stored() const { return array.shape(0); }
     Rows view() const {
-        return {array.data(), n_selected(selection, n_stored()), static_cast<Index>(array.shape(1)),
+        return {array, n_selected(selection, n_stored()), array.shape(1),
                 data_or_null(selection)};
     }
 };
@@ -34,9 +34,9 @@ struct SparseBlock {
     Index n_columns;
     Selection selection;
 
-    Index n_stored() const { return static_cast<Index>(starts.shape(0)) - 1; }
+    Index n_stored() const { return starts.shape(0) - 1; }
     Rows view() const {
-        return {values.data(), columns.data(), starts.data(), n_selected(selection, n_stored()), n_columns,
+        return {values, columns, starts, n_selected(selection, n_stored()), n_columns,
                 data_or_null(selection)};
     }
 };

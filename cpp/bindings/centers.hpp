@@ -9,22 +9,21 @@ namespace coterie {
 
 template <class T>
 Centers<T> centers_view(const In2<T>& centers, const In1<T>& offsets, Index n_columns) {
-    require(static_cast<Index>(centers.shape(1)) == n_columns, "centers and rows differ in width");
+    require(centers.shape(1) == n_columns, "centers and rows differ in width");
     require(offsets.shape(0) == centers.shape(0), "one offset per center is needed");
     require(centers.shape(0) >= 1, "no centers");
-    return {centers.data(), offsets.data(), static_cast<Index>(centers.shape(0)), n_columns};
+    return {centers, offsets, centers.shape(0), n_columns};
 }
 
 template <class T>
 ScaledCenters<T> scaled_centers_view(const In2<T>& centers, const std::optional<In2<T>>& scales,
                                      const In1<T>& precisions, const In1<T>& offsets, Index n_columns) {
-    const Index n = static_cast<Index>(centers.shape(0));
-    require(static_cast<Index>(centers.shape(1)) == n_columns, "centers and rows differ in width");
+    const Index n = centers.shape(0);
+    require(centers.shape(1) == n_columns, "centers and rows differ in width");
     require(n >= 1, "no centers");
-    if (scales) require_size(*scales, n * n_columns, "scales and centers differ in shape");
-    require_size(precisions, n, "one precision per center is needed");
-    require_size(offsets, n, "one offset per center is needed");
-    return {centers.data(), data_or_null(scales), precisions.data(), offsets.data(), n, n_columns};
+    require_size(n * n_columns, "scales and centers differ in shape", scales);
+    require_size(n, "one number per center is needed", precisions, offsets);
+    return {centers, data_or_null(scales), precisions, offsets, n, n_columns};
 }
 
 }  // namespace coterie

@@ -44,39 +44,39 @@ bool has_dotprod() {
 }
 #endif
 
+#if defined(__aarch64__)
+[[maybe_unused]] constexpr const char* kBaseline = "neon";
+#else
+[[maybe_unused]] constexpr const char* kBaseline = "baseline";
+#endif
+
 // Best first.
-const std::vector<const KernelTable*>& runnable_tables() {
-    static const std::vector<const KernelTable*> tables = [] {
-        std::vector<const KernelTable*> found;
+const std::vector<KernelTable>& runnable_tables() {
+    static const std::vector<KernelTable> tables = [] {
+        std::vector<KernelTable> found;
 #if defined(COTERIE_COMPILED_avx512vnni)
-        static const KernelTable avx512vnni{"avx512vnni", avx512_kernels(float()), avx512_kernels(double()),
-                                            avx512vnni_searches(float()), avx512vnni_searches(double())};
-        if (this_processor().avx512vnni) found.push_back(&avx512vnni);
+        if (this_processor().avx512vnni)
+            found.push_back({"avx512vnni", {avx512_kernels(float()), avx512vnni_searches(float())},
+                             {avx512_kernels(double()), avx512vnni_searches(double())}});
 #endif
 #if defined(COTERIE_COMPILED_avx512)
-        static const KernelTable avx512{"avx512", avx512_kernels(float()), avx512_kernels(double()),
-                                        avx512_searches(float()), avx512_searches(double())};
-        if (this_processor().avx512) found.push_back(&avx512);
+        if (this_processor().avx512)
+            found.push_back({"avx512", {avx512_kernels(float()), avx512_searches(float())},
+                             {avx512_kernels(double()), avx512_searches(double())}});
 #endif
 #if defined(COTERIE_COMPILED_avx2)
-        static const KernelTable avx2{"avx2", avx2_kernels(float()), avx2_kernels(double()), avx2_searches(float()),
-                                      avx2_searches(double())};
-        if (this_processor().avx2) found.push_back(&avx2);
+        if (this_processor().avx2)
+            found.push_back({"avx2", {avx2_kernels(float()), avx2_searches(float())},
+                             {avx2_kernels(double()), avx2_searches(double())}});
 #endif
 #if defined(COTERIE_COMPILED_dotprod)
-        static const KernelTable dotprod{"dotprod", baseline_kernels(float()), baseline_kernels(double()),
-                                         dotprod_searches(float()), dotprod_searches(double())};
-        if (has_dotprod()) found.push_back(&dotprod);
+        if (has_dotprod())
+            found.push_back({"dotprod", {baseline_kernels(float()), dotprod_searches(float())},
+                             {baseline_kernels(double()), dotprod_searches(double())}});
 #endif
 #if defined(COTERIE_COMPILED_baseline)
-#if defined(__aarch64__)
-        constexpr const char* kName = "neon";
-#else
-        constexpr const char* kName = "baseline";
-#endif
-        static const KernelTable baseline{kName, baseline_kernels(float()), baseline_kernels(double()),
-                                          baseline_searches(float()), baseline_searches(double())};
-        found.push_back(&baseline);
+        found.push_back({kBaseline, {baseline_kernels(float()), baseline_searches(float())},
+                         {baseline_kernels(double()), baseline_searches(double())}});
 #endif
         if (found.empty()) throw std::runtime_error("coterie was compiled for another processor: install it here again");
         return found;
@@ -85,7 +85,7 @@ const std::vector<const KernelTable*>& runnable_tables() {
 }
 
 std::atomic<const KernelTable*>& current_table() {
-    static std::atomic<const KernelTable*> table{runnable_tables().front()};
+    static std::atomic<const KernelTable*> table{&runnable_tables().front()};
     return table;
 }
 
@@ -95,16 +95,13 @@ const KernelTable& kernels() { return *current_table().load(); }
 
 std::vector<std::string> available_instruction_sets() {
     std::vector<std::string> names;
-    for (const KernelTable* table : runnable_tables()) names.emplace_back(table->instruction_set);
+    for (const KernelTable& table : runnable_tables()) names.emplace_back(table.instruction_set);
     return names;
 }
 
 void use_instruction_set(const std::string& name) {
-    for (const KernelTable* table : runnable_tables())
-        if (name == table->instruction_set) {
-            current_table().store(table);
-            return;
-        }
+    for (const KernelTable& table : runnable_tables())
+        if (name == table.instruction_set) return current_table().store(&table);
     throw std::invalid_argument("instruction set '" + name + "' is not available on this machine");
 }
 

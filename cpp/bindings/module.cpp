@@ -17,14 +17,10 @@ NB_MODULE(_kernels, m) {
     m.attr("__compiler__") = COTERIE_COMPILER;
     coterie::bind_machine(m);
     coterie::bind_centers(m);
-    coterie::bind_running_means(m);
-    coterie::bind_size_constrained(m);
-    coterie::bind_seeding(m);
     coterie::bind_graphs(m);
     coterie::bind_mixture(m);
     coterie::bind_laplacian_kmodes(m);
     coterie::bind_convex(m);
     coterie::bind_total_variation(m);
-    coterie::bind_density(m);
     coterie::bind_multilevel(m);
 }

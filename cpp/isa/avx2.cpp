@@ -3,6 +3,6 @@
 
 namespace coterie {
 
-const KernelsOf<Number>& avx2_kernels(Number) { return kKernelsOf<Avx2>; }
+KernelsOf<Number> avx2_kernels(Number) { return kernels_of<Avx2>(); }
 
 }  // namespace coterie

@@ -25,10 +25,18 @@ struct Avx2 : PlainIsa<32, 6> {
     static bool any_below(Floats8 a, Floats8 b) { return _mm256_movemask_ps(_mm256_cmp_ps(a, b, _CMP_LT_OQ)) != 0; }
     static bool any_below(Doubles4 a, Doubles4 b) { return _mm256_movemask_pd(_mm256_cmp_pd(a, b, _CMP_LT_OQ)) != 0; }
 
-    static unsigned below(const float* scores, float bound) { return compared<_CMP_LT_OQ>(scores, bound); }
-    static unsigned below(const double* scores, double bound) { return compared<_CMP_LT_OQ>(scores, bound); }
-    static unsigned equal(const float* scores, float value) { return compared<_CMP_EQ_OQ>(scores, value); }
-    static unsigned equal(const double* scores, double value) { return compared<_CMP_EQ_OQ>(scores, value); }
+    static unsigned below(const float* scores, float bound) {
+        const __m256 v = _mm256_set1_ps(bound);
+        const int low = _mm256_movemask_ps(_mm256_cmp_ps(_mm256_load_ps(scores), v, _CMP_LT_OQ));
+        const int high = _mm256_movemask_ps(_mm256_cmp_ps(_mm256_load_ps(scores + 8), v, _CMP_LT_OQ));
+        return static_cast<unsigned>(low | high << 8);
+    }
+    static unsigned below(const double* scores, double bound) {
+        const __m256d v = _mm256_set1_pd(bound);
+        const int low = _mm256_movemask_pd(_mm256_cmp_pd(_mm256_load_pd(scores), v, _CMP_LT_OQ));
+        const int high = _mm256_movemask_pd(_mm256_cmp_pd(_mm256_load_pd(scores + 4), v, _CMP_LT_OQ));
+        return static_cast<unsigned>(low | high << 4);
+    }
 
     // Two halves of a panel: the compiler makes a branch of each lane.
     static unsigned below_moved(const StoredBound* stored, BitsType<float> bias, float least, const float* drift,
@@ -56,20 +64,6 @@ private:
         const __m256d moved = _mm256_add_pd(_mm256_loadu_pd(drift), _mm256_set1_pd(bound));
         const __m256d below = _mm256_cmp_pd(_mm256_castsi256_pd(biased), greatest(moved, _mm256_set1_pd(least)), _CMP_LT_OQ);
         return static_cast<unsigned>(_mm256_movemask_pd(below));
-    }
-    template <int Comparison>
-    static unsigned compared(const float* scores, float value) {
-        const __m256 v = _mm256_set1_ps(value);
-        const int low = _mm256_movemask_ps(_mm256_cmp_ps(_mm256_load_ps(scores), v, Comparison));
-        const int high = _mm256_movemask_ps(_mm256_cmp_ps(_mm256_load_ps(scores + 8), v, Comparison));
-        return static_cast<unsigned>(low | high << 8);
-    }
-    template <int Comparison>
-    static unsigned compared(const double* scores, double value) {
-        const __m256d v = _mm256_set1_pd(value);
-        const int low = _mm256_movemask_pd(_mm256_cmp_pd(_mm256_load_pd(scores), v, Comparison));
-        const int high = _mm256_movemask_pd(_mm256_cmp_pd(_mm256_load_pd(scores + 4), v, Comparison));
-        return static_cast<unsigned>(low | high << 4);
     }
 };
 

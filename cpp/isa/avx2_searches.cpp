@@ -1,5 +1,5 @@
 #include "avx2.hpp"
-#include "searches.hpp"
+#include "instantiate.hpp"
 
 namespace coterie {
 namespace {
@@ -20,6 +20,6 @@ struct BytesOf<Avx2> {
 
 }  // namespace
 
-const SearchesOf<Number>& avx2_searches(Number) { return kSearchesOf<Avx2>; }
+SearchesOf<Number> avx2_searches(Number) { return searches_of<Avx2>(); }
 
 }  // namespace coterie

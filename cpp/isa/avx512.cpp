@@ -3,6 +3,6 @@
 
 namespace coterie {
 
-const KernelsOf<Number>& avx512_kernels(Number) { return kKernelsOf<Avx512>; }
+KernelsOf<Number> avx512_kernels(Number) { return kernels_of<Avx512>(); }
 
 }  // namespace coterie

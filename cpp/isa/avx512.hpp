@@ -37,12 +37,6 @@ struct Avx512 : PlainIsa<64, 24> {
     static unsigned below(const double* scores, double bound) {
         return _mm512_cmp_pd_mask(_mm512_load_pd(scores), _mm512_set1_pd(bound), _CMP_LT_OQ);
     }
-    static unsigned equal(const float* scores, float value) {
-        return _mm512_cmp_ps_mask(_mm512_load_ps(scores), _mm512_set1_ps(value), _CMP_EQ_OQ);
-    }
-    static unsigned equal(const double* scores, double value) {
-        return _mm512_cmp_pd_mask(_mm512_load_pd(scores), _mm512_set1_pd(value), _CMP_EQ_OQ);
-    }
     static unsigned below_moved(const StoredBound* stored, BitsType<float> bias, float least, const float* drift,
                                 float bound) {
         const __m512i bits = _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(stored)));

@@ -1,5 +1,5 @@
 #include "avx512.hpp"
-#include "searches.hpp"
+#include "instantiate.hpp"
 
 namespace coterie {
 namespace {
@@ -20,6 +20,6 @@ struct BytesOf<Avx512> {
 
 }  // namespace
 
-const SearchesOf<Number>& avx512_searches(Number) { return kSearchesOf<Avx512>; }
+SearchesOf<Number> avx512_searches(Number) { return searches_of<Avx512>(); }
 
 }  // namespace coterie

@@ -1,6 +1,6 @@
 // Other kernels are those of AVX-512.
 #include "avx512.hpp"
-#include "searches.hpp"
+#include "instantiate.hpp"
 
 namespace coterie {
 namespace {
@@ -20,6 +20,6 @@ struct BytesOf<Avx512Vnni> {
 
 }  // namespace
 
-const SearchesOf<Number>& avx512vnni_searches(Number) { return kSearchesOf<Avx512Vnni>; }
+SearchesOf<Number> avx512vnni_searches(Number) { return searches_of<Avx512Vnni>(); }
 
 }  // namespace coterie

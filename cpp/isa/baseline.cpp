@@ -1,8 +1,7 @@
-#include "baseline.hpp"
 #include "instantiate.hpp"
 
 namespace coterie {
 
-const KernelsOf<Number>& baseline_kernels(Number) { return kKernelsOf<Baseline>; }
+KernelsOf<Number> baseline_kernels(Number) { return kernels_of<Baseline>(); }
 
 }  // namespace coterie

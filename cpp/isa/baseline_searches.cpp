@@ -1,8 +1,7 @@
-#include "baseline.hpp"
-#include "searches.hpp"
+#include "instantiate.hpp"
 
 namespace coterie {
 
-const SearchesOf<Number>& baseline_searches(Number) { return kSearchesOf<Baseline>; }
+SearchesOf<Number> baseline_searches(Number) { return searches_of<Baseline>(); }
 
 }  // namespace coterie

@@ -1,8 +1,7 @@
 // Other kernels are those of NEON.
 #include <arm_neon.h>
 
-#include "baseline.hpp"
-#include "searches.hpp"
+#include "instantiate.hpp"
 
 namespace coterie {
 namespace {
@@ -22,6 +21,6 @@ struct BytesOf<NeonDotprod> {
 
 }  // namespace
 
-const SearchesOf<Number>& dotprod_searches(Number) { return kSearchesOf<NeonDotprod>; }
+SearchesOf<Number> dotprod_searches(Number) { return searches_of<NeonDotprod>(); }
 
 }  // namespace coterie

@@ -1,4 +1,6 @@
-"""Typed face of the compiled module. Arrays are C-contiguous; IN unless marked; T is float32 or float64."""
+"""Typed face of the compiled module. Arguments are given by position. Arrays are C-contiguous and of the right
+type (what is read as float64 is converted); IN unless marked; T is float32 or float64.
+"""
 
 from typing import Any
 
@@ -72,11 +74,11 @@ def byte_limits() -> tuple[int, int, int, int]: ...
 # OUT labels (n,), squares (n,). filter: 0 the faster one, 1 products of bytes, 2 of floats. Returns the number of
 # comparisons in float64.
 def assign(
-    rows: Rows, centers: ExactCenters, labels: Ints, squares: Doubles | None, n_threads: int, filter: int = 0,
-    known: Array | None = None,
+    rows: Rows, centers: ExactCenters, labels: Ints, squares: Doubles | None, n_threads: int, filter: int,
+    known: Array | None,
 ) -> int: ...  # fmt: skip
 def nearest(
-    rows: Rows, centers: Array, offsets: Array, ids: Ints, scores: Array, n_threads: int, first_id: int = 0
+    rows: Rows, centers: Array, offsets: Array, ids: Ints, scores: Array, n_threads: int, first_id: int
 ) -> None: ...
 
 class RunningMeansFloat32: ...
@@ -595,7 +597,7 @@ def iterate_primal_dual(
     n_iterations: int,
     squares: Doubles,
     n_threads: int,
-    row_weights: Array | None = None,
+    row_weights: Array | None,
 ) -> float: ...
 
 # Moves single vertices between clusters as long as (P) falls; returns how often. IN starts (n + 1,), columns, weights:
@@ -618,26 +620,12 @@ def column_statistics(
     n_threads: int,
 ) -> None: ...
 
-# --- density
-
-# IN edges of a spanning tree, ascending by height; OUT (2 n - 1,) each. Returns the number of nodes.
-def merge_tree(
-    firsts: Ints,
-    seconds: Ints,
-    heights: Doubles,
-    parents: Ints,
-    sizes: Ints,
-    second_largest: Ints,
-    node_heights: Doubles,
-) -> int: ...
-
 # --- multilevel
 
 # starts (n + 1,), columns and weights (n_edges,): rows ascending, without the diagonal, which is loops (n,).
-class NodeGraph:
-    def __init__(
-        self, starts: Longs, columns: Ints, weights: Doubles, loops: Doubles, volume: float
-    ) -> None: ...
+class NodeGraph: ...
+
+def node_graph(starts: Longs, columns: Ints, weights: Doubles, loops: Doubles, volume: float) -> NodeGraph: ...
 
 # kind: 0 information, 1 modularity, 2 normalized cut. IN/OUT labels (n,), waits (n,), clusters (k, 2): weights inside
 # and volumes, sizes (k,): nodes. Returns the number of moves.

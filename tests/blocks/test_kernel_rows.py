@@ -19,7 +19,7 @@ def test_a_selection_gives_the_bits_of_the_rows_selected(instruction_set, dtype,
     results = []
     for x in (kernel_rows(block[chosen]), _kernels.select_rows(kernel_rows(block), chosen)):
         ids, scores = np.empty((61, 2), dtype=np.int32), np.empty((61, 2), dtype=dtype)
-        _kernels.nearest(x, frame.relative, frame.offsets, ids, scores, 2)
+        _kernels.nearest(x, frame.relative, frame.offsets, ids, scores, 2, 0)
         labels = np.ascontiguousarray(ids[:, 0])
         sums, masses, squares = np.zeros((70, 33)), np.zeros(70), np.empty(61)
         _kernels.add_to_clusters(x, labels, None, None, np.zeros(33), sums, masses, 2)

@@ -27,7 +27,7 @@ def test_nearest_center_and_score_against_the_oracle(dtype, sparse, shape, seed,
         ids = np.empty((shape[0], m), dtype=np.int32)
         scores = np.empty((shape[0], m), dtype=dtype)
         with using(name):
-            _kernels.nearest(kernel_rows(block), frame.relative, frame.offsets, ids, scores, 2)
+            _kernels.nearest(kernel_rows(block), frame.relative, frame.offsets, ids, scores, 2, 0)
         squares = scores + np.sum(X.astype(float) ** 2, axis=1)[:, None]
         np.testing.assert_allclose(squares, np.sort(expected, axis=1)[:, :m], atol=20 * tolerance(dtype))
         np.testing.assert_allclose(
@@ -44,7 +44,7 @@ def test_bits_do_not_depend_on_threads_or_position(instruction_set, dtype):
     for n_threads, shuffle in [(1, False), (2, False), (3, True)]:
         order = np.random.default_rng(1).permutation(1000) if shuffle else np.arange(1000)
         ids, scores = np.empty((1000, 5), dtype=np.int32), np.empty((1000, 5), dtype=dtype)
-        _kernels.nearest(kernel_rows(X[order].copy()), frame.relative, frame.offsets, ids, scores, n_threads)
+        _kernels.nearest(kernel_rows(X[order].copy()), frame.relative, frame.offsets, ids, scores, n_threads, 0)
         results.append((ids[np.argsort(order)], scores[np.argsort(order)]))
     for result in results[1:]:
         same_bits(result, results[0])
@@ -58,7 +58,7 @@ def test_instruction_sets_with_fused_multiply_add_agree_to_the_bit(dtype):
     for name in FUSED:
         ids, scores = np.empty((500, 3), dtype=np.int32), np.empty((500, 3), dtype=dtype)
         with using(name):
-            _kernels.nearest(kernel_rows(X), frame.relative, frame.offsets, ids, scores, 1)
+            _kernels.nearest(kernel_rows(X), frame.relative, frame.offsets, ids, scores, 1, 0)
         results.append((ids, scores))
     for result in results[1:]:
         same_bits(result, results[0])
@@ -81,7 +81,7 @@ def test_equal_centroids_go_to_the_lowest_number():
     X = np.random.default_rng(0).normal(size=(50, 4))
     frame = CenterFrame(np.repeat(X[:1], 40, axis=0), np.zeros(4))
     ids, scores = np.empty((50, 3), dtype=np.int32), np.empty((50, 3))
-    _kernels.nearest(kernel_rows(X), frame.relative, frame.offsets, ids, scores, 1)
+    _kernels.nearest(kernel_rows(X), frame.relative, frame.offsets, ids, scores, 1, 0)
     np.testing.assert_array_equal(ids, np.tile([0, 1, 2], (50, 1)))
 
 
@@ -91,7 +91,7 @@ def test_equal_centroids_go_to_the_lowest_number():
         (dict(centers=np.zeros((2, 4))), "width"),
         (dict(offsets=np.zeros(3)), "offset"),
         (dict(ids=np.zeros((5, 3), dtype=np.int32)), "neighbors"),
-        (dict(ids=np.zeros((4, 1), dtype=np.int32)), "ids"),
+        (dict(ids=np.zeros((4, 1), dtype=np.int32)), "shape"),
     ],
 )
 def test_kernels_check_their_arguments(change, message):
@@ -102,6 +102,7 @@ def test_kernels_check_their_arguments(change, message):
         ids=np.zeros((5, 1), dtype=np.int32),
         scores=np.zeros((5, 1)),
         n_threads=1,
+        first_id=0,
     )
     with pytest.raises(ValueError, match=message):
-        _kernels.nearest(**(arguments | change))
+        _kernels.nearest(*(arguments | change).values())

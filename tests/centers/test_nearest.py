@@ -22,9 +22,9 @@ def nearest(X, centers, shift, *, filter=0, n_threads=1):
     frame = CenterFrame(centers, shift)
     labels, squares = np.full(len(X), -1, dtype=np.int32), np.empty(len(X))
     x = kernel_rows(X)
-    _kernels.assign(x, frame.exact(x), labels, squares, n_threads, filter)
+    _kernels.assign(x, frame.exact(x), labels, squares, n_threads, filter, None)
     alone = np.full(len(X), -1, dtype=np.int32)
-    n_compared = _kernels.assign(x, frame.exact(x), alone, None, n_threads, filter)
+    n_compared = _kernels.assign(x, frame.exact(x), alone, None, n_threads, filter, None)
     np.testing.assert_array_equal(alone, labels)
     return labels, squares, n_compared
 

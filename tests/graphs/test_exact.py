@@ -141,7 +141,7 @@ def test_lists_are_continued_with_more_centers(sparse):
     centers, offsets = some_rows(150, 6, 1), np.zeros(150)
     x = kernel_rows(sp.csr_matrix(X) if sparse else X)
     ids, scores = np.empty((100, 9), dtype=np.int32), np.empty((100, 9))
-    _kernels.nearest(x, centers, offsets, ids, scores, 2)
+    _kernels.nearest(x, centers, offsets, ids, scores, 2, 0)
     parts_ids, parts_scores = np.empty_like(ids), np.empty_like(scores)
     for first, last in [(0, 16), (16, 23), (23, 150)]:
         _kernels.nearest(x, centers[first:last], offsets[first:last], parts_ids, parts_scores, 2, first)
@@ -155,7 +155,7 @@ def test_lists_are_continued_with_more_centers(sparse):
         (dict(centers=np.zeros((5, 3))), "width"),
         (dict(row_groups=np.zeros(3, dtype=np.int32)), "one group per row"),
         (dict(center_groups=np.zeros(3, dtype=np.int32)), "one group per center"),
-        (dict(squares=np.zeros((4, 1))), "squares has the wrong shape"),
+        (dict(squares=np.zeros((4, 1))), "shape"),
     ],
 )
 def test_the_kernel_of_groups_checks_its_arguments(change, message):
@@ -168,4 +168,4 @@ def test_the_kernel_of_groups_checks_its_arguments(change, message):
         n_threads=1,
     )
     with pytest.raises(ValueError, match=message):
-        _kernels.nearest_apart(kernel_rows(np.zeros((4, 2))), **(arguments | change))
+        _kernels.nearest_apart(kernel_rows(np.zeros((4, 2))), *(arguments | change).values())

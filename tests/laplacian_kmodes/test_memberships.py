@@ -148,36 +148,34 @@ class TestMinimize:
 
 
 def kernel_arguments(n=5, dtype=np.float64):
-    memberships = GraphMemberships(sp.csr_array(np.eye(n, dtype=dtype)), 3, diagonal_shift=True, n_threads=1)
-    memberships.affinities[:] = 0
-    names = dict(affinities="affinities", before="current", after="next", moved_before="moved",
-                 moved_after="next_moved", attractions="attractions", own_terms="own_terms", sums="sums")  # fmt: skip
-    arguments = {name: getattr(memberships, f"_{attribute}") for name, attribute in names.items()}
-    graph = memberships._kernel_graph(True)
-    return arguments | dict(
-        graph=graph, n_clusters=3, lambda_=1.0, smallest_change=0.0, rests=memberships.rests, n_threads=1
-    )
+    of = GraphMemberships(sp.csr_array(np.eye(n, dtype=dtype)), 3, diagonal_shift=True, n_threads=1)
+    of.affinities[:] = 0
+    return dict(
+        graph=of._kernel_graph(True), affinities=of._affinities, n_clusters=3, lambda_=1.0, smallest_change=0.0,
+        before=of._current, after=of._next, moved_before=of._moved, moved_after=of._next_moved, rests=of.rests,
+        attractions=of._attractions, own_terms=of._own_terms, sums=of._sums, n_threads=1,
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    "change",
     [
-        (dict(affinities=np.zeros((5, 7))), "width"),
-        (dict(n_clusters=9), "width"),
-        (dict(before=np.zeros((4, 8))), "before"),
-        (dict(after=np.zeros((5, 16))), "after"),
-        (dict(moved_before=np.zeros(4, dtype=np.uint8)), "moved_before"),
-        (dict(moved_after=np.zeros(4, dtype=np.uint8)), "moved_after"),
-        (dict(rests=np.zeros(4)), "rests"),
-        (dict(attractions=np.zeros(4)), "attractions"),
-        (dict(own_terms=np.zeros(4)), "own_terms"),
-        (dict(sums=np.zeros((2, 2))), "sums"),
+        dict(affinities=np.zeros((5, 7))),
+        dict(n_clusters=9),
+        dict(before=np.zeros((4, 8))),
+        dict(after=np.zeros((5, 16))),
+        dict(moved_before=np.zeros(4, dtype=np.uint8)),
+        dict(moved_after=np.zeros(4, dtype=np.uint8)),
+        dict(rests=np.zeros(4)),
+        dict(attractions=np.zeros(4)),
+        dict(own_terms=np.zeros(4)),
+        dict(sums=np.zeros((2, 2))),
     ],
 )
-def test_the_kernel_checks_its_arguments(change, message):
-    _kernels.update_memberships(**kernel_arguments())
-    with pytest.raises(ValueError, match=message):
-        _kernels.update_memberships(**(kernel_arguments() | change))
+def test_the_kernel_checks_its_arguments(change):
+    _kernels.update_memberships(*kernel_arguments().values())
+    with pytest.raises(ValueError, match="kernel"):
+        _kernels.update_memberships(*(kernel_arguments() | change).values())
 
 
 @pytest.mark.parametrize(
@@ -185,10 +183,10 @@ def test_the_kernel_checks_its_arguments(change, message):
     [
         ([1, 2], [0, 0], None, [0.0], "begin with 0"),
         ([0, 2, 1], [0, 0], None, [0.0, 0], "decreases"),
-        ([0, 1, 2], [0], None, [0.0, 0], "belong together"),
+        ([0, 1, 2], [0], None, [0.0, 0], "wrong shape"),
         ([0, 1, 2], [0, 2], None, [0.0, 0], "out of range"),
         ([0, 1, 2], [0, -1], None, [0.0, 0], "out of range"),
-        ([0, 1, 2], [0, 1], [1.0], [0.0, 0], "weight per edge"),
+        ([0, 1, 2], [0, 1], [1.0], [0.0, 0], "wrong shape"),
         ([0, 1, 2], [0, 1], None, [0.0], "diagonal"),
     ],
 )

@@ -155,7 +155,7 @@ def test_wrong_arrays_are_errors():
     starts, columns, weights, loops = (
         np.array([0, 1, 2]), np.array([1, 0], dtype=np.int32), np.ones(2), np.zeros(2),
     )  # fmt: skip
-    graph = _kernels.NodeGraph(starts, columns, weights, loops, 2.0)
+    graph = _kernels.node_graph(starts, columns, weights, loops, 2.0)
     for wrong in (
         (starts, columns[::-1].copy(), weights, loops, 2.0),
         (starts, columns + 1, weights, loops, 2.0),
@@ -164,7 +164,7 @@ def test_wrong_arrays_are_errors():
         (starts[:2].copy(), columns, weights, loops, 2.0),
     ):
         with pytest.raises(ValueError, match="kernel"):
-            _kernels.NodeGraph(*wrong)
+            _kernels.node_graph(*wrong)
     with pytest.raises(ValueError, match="out of range"):
         _kernels.merge_nodes(graph, 0, 1.0, 3, np.empty(2, dtype=np.int32))
     clusters, sizes, waits = np.ones((2, 2)), np.ones(2, dtype=np.int64), np.ones(2, dtype=np.uint8)

@@ -149,19 +149,19 @@ def move_arguments():
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    "change",
     [
-        ({"starts": np.array([0, 1])}, "starts"),
-        ({"starts": np.array([0, 2, 1])}, "starts"),
-        ({"columns": np.array([1], dtype=np.int32)}, "do not belong together"),
-        ({"columns": np.array([2, 0], dtype=np.int32)}, "column is out of range"),
-        ({"weights": np.ones(1)}, "one weight per edge"),
-        ({"sizes": np.ones(3)}, "one size per vertex"),
-        ({"fixed": np.zeros(3, dtype=np.uint8)}, "fixed"),
-        ({"clusters": np.array([0, 2], dtype=np.int32)}, "cluster is out of range"),
+        {"starts": np.array([0, 1])},
+        {"starts": np.array([0, 2, 1])},
+        {"columns": np.array([1], dtype=np.int32)},
+        {"columns": np.array([2, 0], dtype=np.int32)},
+        {"weights": np.ones(1)},
+        {"sizes": np.ones(3)},
+        {"fixed": np.zeros(3, dtype=np.uint8)},
+        {"clusters": np.array([0, 2], dtype=np.int32)},
     ],
 )
-def test_the_kernel_checks_its_arguments(change, message):
-    assert _kernels.move_vertices(**move_arguments()) == 0
-    with pytest.raises(ValueError, match=message):
-        _kernels.move_vertices(**(move_arguments() | change))
+def test_the_kernel_checks_its_arguments(change):
+    assert _kernels.move_vertices(*move_arguments().values()) == 0
+    with pytest.raises(ValueError, match="kernel"):
+        _kernels.move_vertices(*(move_arguments() | change).values())

@@ -1,21 +1,18 @@
 // The kernels as function pointers: a table per instruction set, one of them chosen when the module is loaded.
-// A field has the name and the type of its kernel, whose header documents the arguments.
+// A field has the name of its kernel, whose header documents the arguments, and is the kernel for the set Isa.
 #pragma once
 
 #include "coterie/centers/assign.hpp"
 #include "coterie/centers/bounded.hpp"
 #include "coterie/centers/listed.hpp"
-#include "coterie/centers/mean_batches.hpp"
 #include "coterie/centers/nearest.hpp"
 #include "coterie/centers/own_distances.hpp"
 #include "coterie/centers/positions.hpp"
 #include "coterie/centers/running_means.hpp"
 #include "coterie/centers/sums.hpp"
 #include "coterie/convex/dual_ascent.hpp"
-#include "coterie/convex/dual_step.hpp"
 #include "coterie/convex/dual_sweep.hpp"
 #include "coterie/convex/edge_lengths.hpp"
-#include "coterie/convex/primal_points.hpp"
 #include "coterie/graphs/nearest_apart.hpp"
 #include "coterie/graphs/nearest_by_bytes.hpp"
 #include "coterie/graphs/nearest_in_cells.hpp"
@@ -33,61 +30,57 @@
 
 namespace coterie {
 
-// Types of kernels do not depend on the instruction set that they are compiled for.
-using AnyIsa = PlainIsa<16, 2>;
-
-// Of dense or of sparse rows.
-template <class Rows>
+// Of dense or of sparse rows. Without Isa: of any set, on which the types of kernels do not depend.
+template <class Rows, class Isa = void>
 struct RowKernels {
-    using T = typename Rows::value_type;
     // centers
-    decltype(coterie::nearest<AnyIsa, Rows>)* nearest;
-    decltype(coterie::add_to_clusters<AnyIsa, Rows>)* add_to_clusters;
-    decltype(coterie::own_square_distances<AnyIsa, Rows>)* own_square_distances;
+    decltype(&coterie::nearest<Isa, Rows>) nearest = coterie::nearest<Isa, Rows>;
+    decltype(&coterie::add_to_clusters<Isa, Rows>) add_to_clusters = coterie::add_to_clusters<Isa, Rows>;
+    decltype(&coterie::own_square_distances<Isa, Rows>) own_square_distances = coterie::own_square_distances<Isa, Rows>;
     // seeding
-    decltype(coterie::pairs_in_reach<AnyIsa, Rows>)* pairs_in_reach;
+    decltype(&coterie::pairs_in_reach<Isa, Rows>) pairs_in_reach = coterie::pairs_in_reach<Isa, Rows>;
 };
 
-template <class T>
-struct KernelsOf {
-    RowKernels<DenseRows<T>> dense_rows;
-    RowKernels<CsrRows<T>> sparse_rows;
+template <class T, class Isa = void>
+struct KernelsOf : RowKernels<DenseRows<T>, Isa>, RowKernels<CsrRows<T>, Isa> {
     // centers
-    decltype(coterie::move_centers<AnyIsa, T>)* move_centers;
-    decltype(coterie::relate_centers<AnyIsa, T>)* relate_centers;
-    decltype(coterie::move_means_by_sums<AnyIsa, T>)* move_means_by_sums;
-    decltype(coterie::compare_centers<AnyIsa, T, T>)* compare_centers;
-    decltype(coterie::compare_centers<AnyIsa, double, T>)* compare_centers_of_doubles;
-    decltype(coterie::distances_to_listed<AnyIsa, T>)* distances_to_listed;
-    decltype(coterie::least_of_lists<AnyIsa, T>)* least_of_lists;
+    decltype(&coterie::move_centers<Isa, T>) move_centers = coterie::move_centers<Isa, T>;
+    decltype(&coterie::relate_centers<Isa, T>) relate_centers = coterie::relate_centers<Isa, T>;
+    decltype(&coterie::move_means_by_sums<Isa, T>) move_means_by_sums = coterie::move_means_by_sums<Isa, T>;
+    decltype(&coterie::compare_centers<Isa, T, T>) compare_centers = coterie::compare_centers<Isa, T, T>;
+    decltype(&coterie::compare_centers<Isa, double, T>) compare_centers_of_doubles =
+        coterie::compare_centers<Isa, double, T>;
+    decltype(&coterie::distances_to_listed<Isa, T>) distances_to_listed = coterie::distances_to_listed<Isa, T>;
+    decltype(&coterie::least_of_lists<Isa, T>) least_of_lists = coterie::least_of_lists<Isa, T>;
     // graphs
-    decltype(coterie::nearest_apart<AnyIsa, T>)* nearest_apart;
-    decltype(coterie::products<AnyIsa, T>)* products;
-    decltype(coterie::cells_in_reach<AnyIsa, T>)* cells_in_reach;
-    decltype(coterie::nearest_in_cells<AnyIsa, T>)* nearest_in_cells;
-    decltype(coterie::nearest_of_candidates<AnyIsa, T>)* nearest_of_candidates;
-    decltype(coterie::box_tree<AnyIsa, T>)* box_tree;
-    decltype(coterie::nearest_reachable<AnyIsa, T>)* nearest_reachable;
+    decltype(&coterie::nearest_apart<Isa, T>) nearest_apart = coterie::nearest_apart<Isa, T>;
+    decltype(&coterie::products<Isa, T>) products = coterie::products<Isa, T>;
+    decltype(&coterie::cells_in_reach<Isa, T>) cells_in_reach = coterie::cells_in_reach<Isa, T>;
+    decltype(&coterie::nearest_in_cells<Isa, T>) nearest_in_cells = coterie::nearest_in_cells<Isa, T>;
+    decltype(&coterie::nearest_of_candidates<Isa, T>) nearest_of_candidates = coterie::nearest_of_candidates<Isa, T>;
+    decltype(&coterie::box_tree<Isa, T>) box_tree = coterie::box_tree<Isa, T>;
+    decltype(&coterie::nearest_reachable<Isa, T>) nearest_reachable = coterie::nearest_reachable<Isa, T>;
     // mixture
-    decltype(coterie::truncated_search<AnyIsa, T>)* truncated_search;
-    decltype(coterie::truncated_posteriors<AnyIsa, T>)* truncated_posteriors;
-    decltype(coterie::mixture_moments<AnyIsa, T>)* mixture_moments;
-    decltype(coterie::factor_search<AnyIsa, T>)* factor_search;
-    decltype(coterie::factor_energies<AnyIsa, T>)* factor_energies;
-    decltype(coterie::factor_energies_of_listed<AnyIsa, T>)* factor_energies_of_listed;
-    decltype(coterie::factor_moments<AnyIsa, T>)* factor_moments;
+    decltype(&coterie::truncated_search<Isa, T>) truncated_search = coterie::truncated_search<Isa, T>;
+    decltype(&coterie::truncated_posteriors<Isa, T>) truncated_posteriors = coterie::truncated_posteriors<Isa, T>;
+    decltype(&coterie::mixture_moments<Isa, T>) mixture_moments = coterie::mixture_moments<Isa, T>;
+    decltype(&coterie::factor_search<Isa, T>) factor_search = coterie::factor_search<Isa, T>;
+    decltype(&coterie::factor_energies<Isa, T>) factor_energies = coterie::factor_energies<Isa, T>;
+    decltype(&coterie::factor_energies_of_listed<Isa, T>) factor_energies_of_listed =
+        coterie::factor_energies_of_listed<Isa, T>;
+    decltype(&coterie::factor_moments<Isa, T>) factor_moments = coterie::factor_moments<Isa, T>;
     // laplacian_kmodes
-    decltype(coterie::update_memberships<AnyIsa, T>)* update_memberships;
+    decltype(&coterie::update_memberships<Isa, T>) update_memberships = coterie::update_memberships<Isa, T>;
     // convex
-    decltype(coterie::dual_step<AnyIsa, T>)* dual_step;
-    decltype(coterie::primal_points<AnyIsa, T>)* primal_points;
-    decltype(coterie::dual_ascent<AnyIsa, T>)* dual_ascent;
-    decltype(coterie::dual_sweep<AnyIsa, T>)* dual_sweep;
-    decltype(coterie::fusion_penalty<AnyIsa, T>)* fusion_penalty;
-    decltype(coterie::split_lengths<AnyIsa, T>)* split_lengths;
+    decltype(&coterie::dual_step<Isa, T>) dual_step = coterie::dual_step<Isa, T>;
+    decltype(&coterie::primal_points<Isa, T>) primal_points = coterie::primal_points<Isa, T>;
+    decltype(&coterie::dual_ascent<Isa, T>) dual_ascent = coterie::dual_ascent<Isa, T>;
+    decltype(&coterie::dual_sweep<Isa, T>) dual_sweep = coterie::dual_sweep<Isa, T>;
+    decltype(&coterie::fusion_penalty<Isa, T>) fusion_penalty = coterie::fusion_penalty<Isa, T>;
+    decltype(&coterie::split_lengths<Isa, T>) split_lengths = coterie::split_lengths<Isa, T>;
     // total_variation
-    decltype(coterie::iterate_primal_dual<AnyIsa, T>)* iterate_primal_dual;
-    decltype(coterie::column_statistics<AnyIsa, T>)* column_statistics;
+    decltype(&coterie::iterate_primal_dual<Isa, T>) iterate_primal_dual = coterie::iterate_primal_dual<Isa, T>;
+    decltype(&coterie::column_statistics<Isa, T>) column_statistics = coterie::column_statistics<Isa, T>;
 };
 
 // See quantized.hpp.
@@ -95,70 +88,46 @@ struct ByteLimits {
     Index least_columns, least_centers, least_products, bound_columns;
 };
 
-template <class Rows>
+template <class Rows, class Isa = void>
 struct RowSearches {
-    using T = typename Rows::value_type;
-    decltype(coterie::assign<AnyIsa, Rows>)* assign;
-    decltype(coterie::bounded_assign<AnyIsa, Rows>)* bounded_assign;
+    decltype(&coterie::assign<Isa, Rows>) assign = coterie::assign<Isa, Rows>;
+    decltype(&coterie::bounded_assign<Isa, Rows>) bounded_assign = coterie::bounded_assign<Isa, Rows>;
 };
 
 // Those by products of bytes, where the instruction set has such products.
-template <class T>
-struct SearchesOf {
-    RowSearches<DenseRows<T>> dense_rows;
-    RowSearches<CsrRows<T>> sparse_rows;
-    decltype(coterie::take_batches<AnyIsa, T>)* take_batches;
-    decltype(coterie::nearest_by_bytes<AnyIsa, T>)* nearest_by_bytes;
-    ByteLimits byte_limits;
+template <class T, class Isa = void>
+struct SearchesOf : RowSearches<DenseRows<T>, Isa>, RowSearches<CsrRows<T>, Isa> {
+    decltype(&coterie::take_batches<Isa, T>) take_batches = coterie::take_batches<Isa, T>;
+    decltype(&coterie::nearest_by_bytes<Isa, T>) nearest_by_bytes = coterie::nearest_by_bytes<Isa, T>;
+    ByteLimits byte_limits{BytesOf<Isa>::kLeastColumns, BytesOf<Isa>::kLeastCenters, BytesOf<Isa>::kLeastProducts,
+                           BytesOf<Isa>::kBoundColumns};
 };
+
+template <class T>
+struct AllKernelsOf : KernelsOf<T>, SearchesOf<T> {};
 
 struct KernelTable {
     const char* instruction_set;
-    const KernelsOf<float>& single_precision;
-    const KernelsOf<double>& double_precision;
-    const SearchesOf<float>& single_searches;
-    const SearchesOf<double>& double_searches;
+    AllKernelsOf<float> single_precision;
+    AllKernelsOf<double> double_precision;
 
     template <class T>
-    const KernelsOf<T>& of() const {
+    const AllKernelsOf<T>& of() const {
         if constexpr (__is_same(T, float)) return single_precision;
         else return double_precision;
     }
-    template <class T>
-    const SearchesOf<T>& searches() const {
-        if constexpr (__is_same(T, float)) return single_searches;
-        else return double_searches;
-    }
     template <class Rows>
-    const RowSearches<Rows>& row_searches() const {
-        using T = typename Rows::value_type;
-        if constexpr (__is_same(Rows, DenseRows<T>)) return searches<T>().dense_rows;
-        else return searches<T>().sparse_rows;
-    }
+    const RowKernels<Rows>& of_rows() const { return of<typename Rows::value_type>(); }
     template <class Rows>
-    const RowKernels<Rows>& of_rows() const {
-        using T = typename Rows::value_type;
-        if constexpr (__is_same(Rows, DenseRows<T>)) return of<T>().dense_rows;
-        else return of<T>().sparse_rows;
-    }
+    const RowSearches<Rows>& row_searches() const { return of<typename Rows::value_type>(); }
 };
 
 // Defined in cpp/isa, as far as they are compiled. The argument tells the types of numbers apart.
-const KernelsOf<float>& baseline_kernels(float);
-const KernelsOf<double>& baseline_kernels(double);
-const KernelsOf<float>& avx2_kernels(float);
-const KernelsOf<double>& avx2_kernels(double);
-const KernelsOf<float>& avx512_kernels(float);
-const KernelsOf<double>& avx512_kernels(double);
-const SearchesOf<float>& baseline_searches(float);
-const SearchesOf<double>& baseline_searches(double);
-const SearchesOf<float>& avx2_searches(float);
-const SearchesOf<double>& avx2_searches(double);
-const SearchesOf<float>& avx512_searches(float);
-const SearchesOf<double>& avx512_searches(double);
-const SearchesOf<float>& avx512vnni_searches(float);
-const SearchesOf<double>& avx512vnni_searches(double);
-const SearchesOf<float>& dotprod_searches(float);
-const SearchesOf<double>& dotprod_searches(double);
+KernelsOf<float> baseline_kernels(float), avx2_kernels(float), avx512_kernels(float);
+KernelsOf<double> baseline_kernels(double), avx2_kernels(double), avx512_kernels(double);
+SearchesOf<float> baseline_searches(float), avx2_searches(float), avx512_searches(float), avx512vnni_searches(float),
+    dotprod_searches(float);
+SearchesOf<double> baseline_searches(double), avx2_searches(double), avx512_searches(double),
+    avx512vnni_searches(double), dotprod_searches(double);
 
 }  // namespace coterie

@@ -80,7 +80,7 @@ class CenterFrame:
 
 def nearest_centers(x: Any, frame: CenterFrame, ids: IntArray, scores: Array, n_threads: int) -> None:
     """Write the ids.shape[1] nearest centroids of each row and their scores (see `_kernels.nearest`)."""
-    _kernels.nearest(x, frame.relative, frame.offsets, ids, scores, n_threads)
+    _kernels.nearest(x, frame.relative, frame.offsets, ids, scores, n_threads, 0)
 
 
 def moved_centers(

@@ -85,16 +85,21 @@ class Split:
 
 def merge_tree(firsts: IntArray, seconds: IntArray, heights: FloatArray) -> MergeTree:
     """Return the tree of the merges along the edges of a spanning tree, ascending by height."""
-    n = len(heights) + 1
-    parents, sizes, second_largest = (np.empty(2 * n - 1, dtype=np.int32) for _ in range(3))
-    node_heights = np.empty(2 * n - 1)
-    n_nodes = _kernels.merge_tree(firsts, seconds, heights, parents, sizes, second_largest, node_heights)
-    parents, sizes, second_largest = (
-        parents[:n_nodes].copy(),
-        sizes[:n_nodes].copy(),
-        second_largest[:n_nodes].copy(),
-    )
-    return MergeTree(n, parents, sizes, second_largest, node_heights[:n_nodes].copy())
+    n, linkage = len(heights) + 1, np.empty((len(heights), 4))
+    _kernels.linkage_of_edges(firsts, seconds, heights, linkage)
+    numbers, levels = np.arange(2 * n - 1), np.append(np.zeros(n), heights)
+    above, sizes = numbers.copy(), np.append(np.ones(n), linkage[:, 3]).astype(np.int32)
+    above[linkage[:, :2].astype(np.int64).T] = numbers[n:]
+    # Merges of the height of the next one are parts of it.
+    is_node = (numbers < n) | (levels < levels[above]) | (above == numbers)
+    tops = MergeTree(n, above, sizes, sizes, levels).nearest_marked(is_node)
+    parents = (np.cumsum(is_node, dtype=np.int32) - 1)[tops[above[is_node]]]
+    sizes, heights = sizes[is_node], levels[is_node]
+    by_size = np.lexsort((sizes[:-1], parents[:-1]))
+    second_largest = np.zeros_like(sizes)
+    lasts = np.searchsorted(parents[by_size], np.arange(n, len(sizes)), side="right") - 1
+    second_largest[n:] = sizes[by_size[lasts - 1]]
+    return MergeTree(n, parents, sizes, second_largest, heights)
 
 
 @dataclass(frozen=True, slots=True)

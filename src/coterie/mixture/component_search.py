@@ -208,13 +208,15 @@ class ComponentSearch:
         scores = np.empty(ids.shape, dtype=features.dtype)
         # Where a cell lists too few components, only the exact search finds enough.
         if exact or n_best > self._n_listed:
-            _kernels.nearest(x, vectors, offsets, ids, scores, self.n_threads)
+            _kernels.nearest(x, vectors, offsets, ids, scores, self.n_threads, 0)
             return ids, scores
         for members, listed in self._by_cell(block):
             found = np.empty((len(members), n_best), dtype=np.int32)
             found_scores = np.empty(found.shape, dtype=scores.dtype)
             selected = _kernels.select_rows(x, members)
-            _kernels.nearest(selected, vectors[listed], offsets[listed], found, found_scores, self.n_threads)
+            _kernels.nearest(
+                selected, vectors[listed], offsets[listed], found, found_scores, self.n_threads, 0
+            )
             ids[members], scores[members] = listed[found], found_scores
         return ids, scores
 

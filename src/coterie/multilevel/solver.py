@@ -79,7 +79,7 @@ class CoarseGraph:
         """The graph as the kernels take it."""
         starts = np.zeros(self.n_nodes + 1, dtype=np.int64)
         np.cumsum(np.bincount(self.edges.row, minlength=self.n_nodes), out=starts[1:])
-        return _kernels.NodeGraph(starts, self.edges.col, self.edges.data, self.loops, self.volume)
+        return _kernels.node_graph(starts, self.edges.col, self.edges.data, self.loops, self.volume)
 
     def clusters_of(self, labels: IntArray, n_clusters: int) -> FloatArray:
         """Return the weights of the edge ends inside each cluster, and of all edge ends at it: (n_clusters, 2)."""

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from coterie import _kernels
-from coterie.arrays import Array, IndexArray
+from coterie.arrays import Array, FloatArray, IndexArray
 from coterie.blocks.dataset import ChunkRows
 from coterie.centers.frame import CenterFrame
 from coterie.fitting.checks import check_positive_integer, check_sum_of_squares, random_stream
@@ -197,23 +197,26 @@ class _GrowingCenters:
             trials.append(number)
             if len(trials) < n_trials:
                 continue
-            of_trials = {trial: np.s_[pairs.indptr[trial] : pairs.indptr[trial + 1]] for trial in trials}
-            best = max(of_trials, key=lambda trial: self._gain(pairs, of_trials[trial]))
-            near = pairs.indices[of_trials[best]]
-            self._nearest[near] = np.minimum(self._nearest[near], pairs.data[of_trials[best]])
+            best = trials[0 if n_trials == 1 else int(self._gains(pairs, trials).argmax())]
+            own = slice(*pairs.indptr[best : best + 2])
+            near = pairs.indices[own]
+            self._nearest[near] = np.minimum(self._nearest[near], pairs.data[own])
             self._choose(rows[best : best + 1], proposals[best : best + 1])
             trials = []
             if self.n_left == 0 or deadline.is_over:
                 break
 
-    def _gain(self, pairs: sp.csc_array, part: slice) -> float:
-        """Return by how much a proposal with these pairs lowers the potential."""
+    def _gains(self, pairs: sp.csc_array, trials: list[int]) -> FloatArray:
+        """Return by how much proposals, ascending, lower the potential."""
+        starts = pairs.indptr[trials[0] : trials[-1] + 2]
+        part = slice(starts[0], starts[-1])
         rows = pairs.indices[part]
         gains = np.maximum(self._nearest[rows].astype(np.float64) - pairs.data[part], 0)
         if self._data.weights is not None:
             gains *= self._data.weights[rows]
         # Added up in order, to the same bits everywhere.
-        return float(gains.cumsum()[-1]) if len(gains) else 0.0
+        numbers = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+        return np.bincount(numbers, gains, len(starts) - 1)[np.subtract(trials, trials[0])]
 
     def _pairs(self, frame: CenterFrame) -> sp.csc_array:
         """Return the squared distances of the rows that are nearer to a proposal than to their nearest center."""

@@ -119,7 +119,7 @@ class SizedSearch:
         ids, scores = np.empty((n_rows, n_candidates), np.int32), np.empty((n_rows, n_candidates), dtype)
         for part, x in blocks():
             _kernels.nearest(
-                x, frame.relative, frame.offsets + added, ids[part], scores[part], self._n_threads
+                x, frame.relative, frame.offsets + added, ids[part], scores[part], self._n_threads, 0
             )
             if not is_whole:
                 scores[part] -= added[ids[part]]

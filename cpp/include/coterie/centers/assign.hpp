@@ -480,19 +480,17 @@ void assign_by_scores(const ExactSearch<Isa, Rows>& search, Index chunk, const B
         });
 }
 
-// Centers in bytes, in the order of ExactCenters. `unit` is 0 if they overflow.
-template <class Isa, class T>
+// Centers in bytes, in panels of C vectors; order: see pack_bytes. `unit` is 0 if they overflow.
+template <class Isa, class T, int C>
 struct ByteCenters {
-    static constexpr int C = BytesOf<Isa>::kVectors;
     Buffer<T> shift;
     T unit;
     BytePanels<Isa, C> panels;
 
-    ByteCenters(const ExactCenters<T>& centers, int n_threads)
-        : shift(rounded_shift(centers)),
-          unit(unit_of(centers.centers, shift.data(), centers.scored.n_centers, centers.scored.n_columns)),
-          panels(pack_bytes<Isa, C>(centers.centers, shift.data(), unit, centers.order, centers.scored.n_centers,
-                                    centers.scored.n_columns, n_threads)) {}
+    ByteCenters(const ExactCenters<T>& c, const std::int32_t* order, Index n_slots, int n_threads)
+        : shift(rounded_shift(c)),
+          unit(unit_of(c.centers, shift.data(), c.scored.n_centers, c.scored.n_columns)),
+          panels(pack_bytes<Isa, C>(c.centers, shift.data(), unit, order, n_slots, c.scored.n_columns, n_threads)) {}
 
     static Buffer<T> rounded_shift(const ExactCenters<T>& centers) {
         Buffer<T> out(centers.scored.n_columns);
@@ -502,10 +500,10 @@ struct ByteCenters {
 };
 
 // By bytes, but for the tasks in which too many centers are left; after some of these no more are tried.
-template <class Isa, class T>
-void assign_by_bytes(const ExactSearch<Isa, DenseRows<T>>& search, const ByteCenters<Isa, T>& bytes, const Assigned& out,
-                     int n_threads) {
-    constexpr Index kSlots = BytePanels<Isa, ByteCenters<Isa, T>::C>::kSlots, kMostSlots = 2048, kScores = 48 * 1024;
+template <class Isa, class T, int C>
+void assign_by_bytes(const ExactSearch<Isa, DenseRows<T>>& search, const ByteCenters<Isa, T, C>& bytes,
+                     const Assigned& out, int n_threads) {
+    constexpr Index kSlots = BytePanels<Isa, C>::kSlots, kMostSlots = 2048, kScores = 48 * 1024;
     constexpr Index kLines = Isa::kRegisterBytes / 4;
     const DenseRows<T>& x = search.x;
     const Index d = x.n_columns, slab = min_index(bytes.panels.n_panels, kMostSlots / kSlots);
@@ -531,15 +529,6 @@ void assign_by_bytes(const ExactSearch<Isa, DenseRows<T>>& search, const ByteCen
     if (n_open > 0) assign_by_scores<Isa>(search, chunk, &is_open, nullptr, out, n_threads);
 }
 
-// By the scores of all rows.
-template <class Isa, class Rows>
-void assign_by_scores(const ExactSearch<Isa, Rows>& search, const typename Rows::value_type* known, const Assigned& out,
-                      int n_threads) {
-    const Rows& x = search.x;
-    const Index chunk = rows_per_chunk<typename Rows::value_type>(x.n_rows, x.n_columns, 256 * 1024, 1536);
-    assign_by_scores<Isa>(search, chunk, nullptr, known, out, n_threads);
-}
-
 // Whether bytes are faster than scores, or are asked for.
 template <class Isa, class T>
 bool takes_bytes(Index n_rows, const Centers<T>& centers, Filter filter) {
@@ -559,10 +548,12 @@ void assign(const Rows& x, const ExactCenters<typename Rows::value_type>& center
     const ExactSearch<Isa, Rows> search{x, centers};
     if constexpr (__is_same(Rows, DenseRows<T>) && BytesOf<Isa>::kExists)
         if (takes_bytes<Isa>(x.n_rows, centers.scored, filter)) {
-            const ByteCenters<Isa, T> bytes(centers, n_threads);
+            const ByteCenters<Isa, T, BytesOf<Isa>::kVectors> bytes(centers, centers.order, centers.scored.n_centers,
+                                                                    n_threads);
             if (bytes.unit > 0) return assign_by_bytes(search, bytes, out, n_threads);
         }
-    assign_by_scores<Isa>(search, known, out, n_threads);
+    const Index chunk = rows_per_chunk<T>(x.n_rows, x.n_columns, 256 * 1024, 1536);
+    assign_by_scores<Isa>(search, chunk, nullptr, known, out, n_threads);
 }
 
 }  // namespace

@@ -194,12 +194,6 @@ struct BoundedScratch {
 // Panels of 16 centroids in bytes.
 template <class Isa>
 inline constexpr int kByteVectors = kLineBytes / Isa::kRegisterBytes;
-template <class Isa, class T>
-struct BoundedBytes {
-    const BytePanels<Isa, kByteVectors<Isa>>& panels;
-    const T* shift;
-    T unit;
-};
 
 template <class Isa, class Rows, class Bounds>
 struct BoundedChunk {
@@ -211,7 +205,7 @@ struct BoundedChunk {
     const Centers<T>& centers;
     const Panels<T>& panels;
     const ScoreError<T>& error;
-    const BoundedBytes<Isa, T>* bytes;  // nullptr: not in bytes
+    const ByteCenters<Isa, T, kByteVectors<Isa>>* bytes;  // nullptr: not in bytes
     const BoundedStep<T>& step;
     const BoundedState<T>& state;
     const Bounds& bounds;
@@ -347,7 +341,7 @@ struct BoundedChunk {
         if constexpr (kHasBytes)
             for (Index i = 0; bytes != nullptr && i < n_searches; ++i)
                 scratch.rows[i] =
-                    quantize<Isa>(x.row(scratch.searches[i].row), bytes->shift, x.n_columns, bytes->unit,
+                    quantize<Isa>(x.row(scratch.searches[i].row), bytes->shift.data(), x.n_columns, bytes->unit,
                                   scratch.relative.data(), scratch.values.data() + i * byte_width(x.n_columns));
     }
 
@@ -413,7 +407,7 @@ Index bounded_assign_with(const Rows& x, const ExactCenters<typename Rows::value
     // At first every row needs every panel: few rows at a time, so that they and their bounds stay in the cache. Later
     // few rows need a panel: many rows at a time, to fill its tiles.
     const Index chunk = step.first ? 48 : rows_per_chunk<T>(x.n_rows, x.n_columns, 4096 * 1024, 2016);
-    const auto run = [&](const BoundedBytes<Isa, T>* bytes) {
+    const auto run = [&](const ByteCenters<Isa, T, kByteVectors<Isa>>* bytes) {
         const Chunk work{x, exact, exact.scored, panels, error, bytes, step, state, bounds, chunk};
         const Index n_bytes = bytes == nullptr ? 0 : byte_width(x.n_columns);
         Index n_changed = 0;
@@ -434,15 +428,8 @@ Index bounded_assign_with(const Rows& x, const ExactCenters<typename Rows::value
         // Panels of 16 centroids take more time beside the products than those of `assign`.
         constexpr Index kLeastColumns = 512;
         if (step.by_bytes && x.n_columns >= kLeastColumns && x.n_columns <= kMostByteColumns) {
-            Buffer<T> shift(x.n_columns);
-            for (Index j = 0; j < x.n_columns; ++j) shift[j] = static_cast<T>(exact.shift[j]);
-            const T unit = unit_of(exact.centers, shift.data(), exact.scored.n_centers, x.n_columns);
-            if (unit > 0) {
-                const auto packed = pack_bytes<Isa, kByteVectors<Isa>>(exact.centers, shift.data(), unit, step.order,
-                                                                       step.n_slots, x.n_columns, n_threads);
-                const BoundedBytes<Isa, T> bytes{packed, shift.data(), unit};
-                return run(&bytes);
-            }
+            const ByteCenters<Isa, T, kByteVectors<Isa>> bytes(exact, step.order, step.n_slots, n_threads);
+            if (bytes.unit > 0) return run(&bytes);
         }
     }
     return run(nullptr);

@@ -28,11 +28,7 @@ inline __attribute__((always_inline)) void distance_tile(const T* rows, Index wi
     using V = typename Isa::template Vector<T>;
     using Loaded = typename Isa::template UnalignedVector<T>;
     constexpr int L = sizeof(V) / sizeof(T), NV = 64 / sizeof(V), N = R * C, AtOnce = N < L ? N : L;
-    V sums[N][NV];
-#pragma GCC unroll 32
-    for (int i = 0; i < N; ++i)
-#pragma GCC unroll 4
-        for (int v = 0; v < NV; ++v) sums[i][v] = V{};
+    V sums[N][NV] = {};
     for (Index j = 0; j < width; j += kLanes<T>) {
 #pragma GCC unroll 4
         for (int v = 0; v < NV; ++v) {
@@ -53,13 +49,7 @@ inline __attribute__((always_inline)) void distance_tile(const T* rows, Index wi
     }
     V folded[N];
 #pragma GCC unroll 32
-    for (int i = 0; i < N; ++i) {
-#pragma GCC unroll 4
-        for (int h = NV / 2; h > 0; h /= 2)
-#pragma GCC unroll 4
-            for (int v = 0; v < h; ++v) sums[i][v] += sums[i][v + h];
-        folded[i] = sums[i][0];
-    }
+    for (int i = 0; i < N; ++i) folded[i] = fold<NV>(sums[i]);
 #pragma GCC unroll 32
     for (int first = 0; first < N; first += AtOnce) {
         const V totals = reduce_lanes<L, AtOnce>(folded + first);

@@ -29,13 +29,11 @@ __attribute__((noinline)) void add_chain(const T* lanes, Index begin, Index end,
     using V = typename Isa::template Vector<T>;
     constexpr int L = sizeof(V) / sizeof(T), C = kLaneCenters<Vectors>;
     const T *center[C], *scale[C];
-    V sums[C][Vectors];
+    V sums[C][Vectors] = {};
 #pragma GCC unroll 8
     for (int c = 0; c < C; ++c) {
         center[c] = centers[c];
         scale[c] = scales[c];
-#pragma GCC unroll 4
-        for (int v = 0; v < Vectors; ++v) sums[c][v] = V{};
     }
     for (Index j = begin; j < end; ++j, lanes += kLanes<T>) {
         V x[Vectors];
@@ -93,29 +91,22 @@ void rows_to_lanes(const DenseRows<T>& x, const Index* rows, Index n, T* lanes) 
         }
 }
 
-template <class Isa, class T, int Vectors, bool Scaled>
-void square_distances_of_few(const T* lanes, Index n, Index n_columns, const T* const* centers, const T* const* scales,
-                             Index n_centers, T* out) {
+// Squared distances of the rows in n lanes to any number of centers; `centers`, `scales` and the lines of `out` are
+// filled up by kSpareCenters. Line c of `out` is of centers[c]; lanes without a row are undefined.
+// A distance is one chain of fused multiply-adds for each 256 columns, whatever the width of a register.
+template <class Isa, class T, bool Scaled, int Vectors = 64 / sizeof(typename Isa::template Vector<T>)>
+void square_distances_by_lanes(const T* lanes, Index n, Index n_columns, const T* const* centers,
+                               const T* const* scales, Index n_centers, T* out) {
     constexpr int L = sizeof(typename Isa::template Vector<T>) / sizeof(T), C = kLaneCenters<Vectors>;
     if constexpr (Vectors > 1)
         if (n <= Vectors / 2 * L)
-            return square_distances_of_few<Isa, T, Vectors / 2, Scaled>(lanes, n, n_columns, centers, scales, n_centers,
-                                                                        out);
+            return square_distances_by_lanes<Isa, T, Scaled, Vectors / 2>(lanes, n, n_columns, centers, scales,
+                                                                          n_centers, out);
     // The lanes of one chain stay in the L1 cache.
     for (Index j = 0; j < n_columns; j += kChain)
         for (Index c = 0; c < n_centers; c += C)
             add_chain<Isa, T, Vectors, Scaled>(lanes + j * kLanes<T>, j, min_index(n_columns, j + kChain), centers + c,
                                                scales + c, out + c * kLanes<T>);
-}
-
-// Squared distances of the rows in n lanes to any number of centers; `centers`, `scales` and the lines of `out` are
-// filled up by kSpareCenters. Line c of `out` is of centers[c]; lanes without a row are undefined.
-// A distance is one chain of fused multiply-adds for each 256 columns, whatever the width of a register.
-template <class Isa, class T, bool Scaled>
-void square_distances_by_lanes(const T* lanes, Index n, Index n_columns, const T* const* centers,
-                               const T* const* scales, Index n_centers, T* out) {
-    constexpr int kMostVectors = 64 / sizeof(typename Isa::template Vector<T>);
-    square_distances_of_few<Isa, T, kMostVectors, Scaled>(lanes, n, n_columns, centers, scales, n_centers, out);
 }
 
 }  // namespace

@@ -33,9 +33,7 @@ double square_distance(const DenseRows<T>& x, Index i, const C* center, double) 
     using V = typename Isa::template Vector<double>;
     constexpr Index kChains = 8, L = sizeof(V) / sizeof(double);
     const T* row = x.row(i);
-    V sums[kChains / L];
-#pragma GCC unroll 4
-    for (Index v = 0; v < kChains / L; ++v) sums[v] = V{};
+    V sums[kChains / L] = {};
     Index j = 0;
     for (; j + kChains <= x.n_columns; j += kChains)
 #pragma GCC unroll 4
@@ -62,8 +60,7 @@ double square_distance(const CsrRows<T>& x, Index i, const C* center, double cen
     return out < 0 ? 0 : out;  // a NaN stays one
 }
 
-// Squared distance of every row to centers[labels[i]] (to centers[0] where labels is nullptr), by differences:
-// accurate even where the score formula cancels.
+// Squared distance of every row to centers[labels[i]], by differences: accurate even where the score formula cancels.
 // IN x, centers (n_centers x n_columns), center_squares (n_centers; sparse rows only), labels; OUT squares.
 template <class Isa, class Rows>
 void own_square_distances(const Rows& x, const double* centers, const double* center_squares,
@@ -71,10 +68,8 @@ void own_square_distances(const Rows& x, const double* centers, const double* ce
     constexpr Index kChunk = 512;
     parallel_for(ceil_div(x.n_rows, kChunk), n_threads, [&](Index task) {
         const Index end = min_index(x.n_rows, (task + 1) * kChunk);
-        for (Index i = task * kChunk; i < end; ++i) {
-            const Index c = labels == nullptr ? 0 : labels[i];
-            squares[i] = square_distance<Isa>(x, i, centers + c * x.n_columns, center_squares[c]);
-        }
+        for (Index i = task * kChunk; i < end; ++i)
+            squares[i] = square_distance<Isa>(x, i, centers + labels[i] * x.n_columns, center_squares[labels[i]]);
     });
 }
 

@@ -18,11 +18,7 @@ inline __attribute__((always_inline)) void dense_tile(const T* const* rows, Inde
                                                       const T* offsets, T* out) {
     using V = typename Isa::template VectorUpTo<T, Bytes>;
     constexpr int L = sizeof(V) / sizeof(T), NV = Bytes / sizeof(V), Unroll = 4;
-    V sums[Height][NV];
-#pragma GCC unroll 32
-    for (int r = 0; r < Height; ++r)
-#pragma GCC unroll 4
-        for (int v = 0; v < NV; ++v) sums[r][v] = V{};
+    V sums[Height][NV] = {};
     Index j = 0;
     for (; j + Unroll <= d; j += Unroll) {
         V b[Unroll][NV];
@@ -100,9 +96,7 @@ void score_beside(const CsrRows<T>& x, const Index* which, Index n, const Panels
     const T* offsets = panels.panel_offsets(p);
     const Index stride = panels.stride();
     for (Index i = 0; i < n; ++i, out += kLanes<T>) {
-        V sums[NV];
-#pragma GCC unroll 16
-        for (int v = 0; v < NV; ++v) sums[v] = V{};
+        V sums[NV] = {};
         for (Index e = x.begin(which[i]), end = x.end(which[i]); e < end; ++e) {
             const T* b = panel + static_cast<Index>(x.columns[e]) * stride;
             const T value = x.values[e];
@@ -139,6 +133,23 @@ void score_panels(const Rows& x, const Index* which, Index n, const Panels<T>& p
         score_slab<Isa>(x, which, n, panels, p, p + beside, Isa::kTileHeight * kLanes<T>, tiles[0]);
         for (Index b = 0; b < beside; ++b) use(p + b, tiles[b]);
     }
+}
+
+// The same for rows begin .. end - 1 and all panels, a slab that stays in the cache at a time: given to
+// use(first, n, p, scores) for n <= Isa::kTileHeight rows from `first` on.
+template <class Isa, class Rows, class T, class Use>
+void score_rows(const Rows& x, Index begin, Index end, const Panels<T>& panels, Use use) {
+    constexpr Index H = Isa::kTileHeight, kSlabBytes = 512 * 1024;
+    const Index beside_bytes = panels.stride() * static_cast<Index>(sizeof(T)) * x.n_columns;
+    const Index slab = max_index(1, kSlabBytes / max_index(1, beside_bytes)) * panels.n_beside;
+    Index which[H];
+    for (Index p = 0; p < panels.n_panels; p += slab)
+        for (Index first = begin; first < end; first += H) {
+            const Index n = min_index(H, end - first);
+            for (Index r = 0; r < n; ++r) which[r] = first + r;
+            score_panels<Isa>(x, which, n, panels, p, min_index(panels.n_panels, p + slab),
+                              [&](Index q, const T* tile) { use(first, n, q, tile); });
+        }
 }
 
 // One dot product, summed by lanes of a vector: its rounding differs from that of a panel's score.

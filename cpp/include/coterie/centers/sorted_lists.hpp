@@ -18,16 +18,6 @@ void insert_sorted(T* scores, std::int32_t* ids, Index m, T score, std::int32_t 
     ids[at] = id;
 }
 
-// The least of the scores of a panel and a bound.
-template <class Isa, class T>
-inline __attribute__((always_inline)) T least_lane(const T* lanes, T bound) {
-    using V = typename Isa::template Vector<T>;
-    constexpr int L = sizeof(V) / sizeof(T);
-    V least = V{} + bound;
-    for (Index l = 0; l < kLanes<T>; l += L) least = Isa::least(*reinterpret_cast<const V*>(lanes + l), least);
-    return reduce_lanes<L, 1>(&least, Least<Isa>{})[0];
-}
-
 // Inserts the scores of a panel that are below the last of a list; id(lane) is the id of a lane.
 template <class Isa, class T, class Id>
 inline void insert_lanes(const T* lanes, Id id, Index m, T* scores, std::int32_t* ids) {
@@ -35,8 +25,13 @@ inline void insert_lanes(const T* lanes, Id id, Index m, T* scores, std::int32_t
     if (m == 1) {
         // Branches that depend on each lane would be mispredicted in a first panel, where most are below.
         if (below == 0) return;
-        scores[0] = least_lane<Isa>(lanes, scores[0]);
-        ids[0] = id(__builtin_ctz(Isa::equal(lanes, scores[0])));
+        int best = __builtin_ctz(below);
+        for (below &= below - 1; below != 0; below &= below - 1) {
+            const int lane = __builtin_ctz(below);
+            best = lanes[lane] < lanes[best] ? lane : best;
+        }
+        scores[0] = lanes[best];
+        ids[0] = id(best);
         return;
     }
     for (; below != 0; below &= below - 1) {

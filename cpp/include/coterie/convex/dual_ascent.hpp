@@ -1,8 +1,7 @@
 // Coordinate ascent of the dual: each edge's dual is maximized for the current ones of all others, one after the other.
 #pragma once
 
-#include "coterie/convex/dual_step.hpp"
-#include "coterie/convex/primal_points.hpp"
+#include "coterie/convex/dual_sweep.hpp"
 #include "coterie/machine/buffer.hpp"
 
 namespace coterie {

@@ -1,9 +1,7 @@
 // Distances of the ends of edges: the penalty, its gap to the dual bound, and the lengths of the split differences.
 #pragma once
 
-#include "coterie/convex/edges.hpp"
-#include "coterie/convex/norms.hpp"
-#include "coterie/convex/short_rows.hpp"
+#include "coterie/convex/problem.hpp"
 #include "coterie/machine/buffer.hpp"
 #include "coterie/machine/parallel.hpp"
 

@@ -7,6 +7,8 @@
 // two, and removes those that are clipped off at either end. O(n log n) in all.
 #pragma once
 
+#include <utility>
+
 #include "coterie/machine/buffer.hpp"
 #include "coterie/machine/parallel.hpp"
 
@@ -24,20 +26,8 @@ struct WeightedTree {
 // A breakpoint: by how much the derivative, slope u + offset, changes there; with slope 0 it has been removed.
 struct Breakpoint {
     double position, slope, offset;
-    std::int32_t low_child, low_next, high_child, high_next;
+    std::int32_t child[2], next[2];  // in the heap by descending and in that by ascending position
 };
-
-template <bool kLow>
-std::int32_t& child_of(Breakpoint& point) {
-    if constexpr (kLow) return point.low_child;
-    else return point.high_child;
-}
-
-template <bool kLow>
-std::int32_t& next_of(Breakpoint& point) {
-    if constexpr (kLow) return point.low_next;
-    else return point.high_next;
-}
 
 // Joins two heaps, -1 for an empty one; equal positions are ordered by number.
 template <bool kLow>
@@ -46,29 +36,25 @@ std::int32_t meld(Breakpoint* points, std::int32_t a, std::int32_t b) {
     if (b < 0) return a;
     const double p = points[a].position, q = points[b].position;
     const bool is_first = p == q ? a < b : (kLow ? p < q : p > q);
-    if (!is_first) {
-        const std::int32_t other = a;
-        a = b;
-        b = other;
-    }
-    next_of<kLow>(points[b]) = child_of<kLow>(points[a]);
-    child_of<kLow>(points[a]) = b;
+    if (!is_first) std::swap(a, b);
+    points[b].next[kLow] = points[a].child[kLow];
+    points[a].child[kLow] = b;
     return a;
 }
 
 template <bool kLow>
 std::int32_t without_first(Breakpoint* points, std::int32_t root) {
-    std::int32_t rest = child_of<kLow>(points[root]), pairs = -1;
+    std::int32_t rest = points[root].child[kLow], pairs = -1;
     while (rest >= 0) {
-        const std::int32_t one = rest, other = next_of<kLow>(points[one]);
-        rest = other < 0 ? -1 : next_of<kLow>(points[other]);
+        const std::int32_t one = rest, other = points[one].next[kLow];
+        rest = other < 0 ? -1 : points[other].next[kLow];
         const std::int32_t pair = meld<kLow>(points, one, other);
-        next_of<kLow>(points[pair]) = pairs;
+        points[pair].next[kLow] = pairs;
         pairs = pair;
     }
     std::int32_t heap = -1;
     while (pairs >= 0) {
-        const std::int32_t next = next_of<kLow>(points[pairs]);
+        const std::int32_t next = points[pairs].next[kLow];
         heap = meld<kLow>(points, heap, pairs);
         pairs = next;
     }
@@ -125,8 +111,8 @@ inline void minimize_on_tree(TreeScratch& s, Index n) {
         s.upper[i] = (radius - right.offset) / right.slope;
         if (s.upper[i] < s.lower[i]) s.upper[i] = s.lower[i];
         const std::int32_t a = static_cast<std::int32_t>(2 * i), b = a + 1;
-        points[a] = {s.lower[i], left.slope, left.offset + radius, -1, -1, -1, -1};
-        points[b] = {s.upper[i], -right.slope, radius - right.offset, -1, -1, -1, -1};
+        points[a] = {s.lower[i], left.slope, left.offset + radius, {-1, -1}, {-1, -1}};
+        points[b] = {s.upper[i], -right.slope, radius - right.offset, {-1, -1}, {-1, -1}};
         const std::int32_t parent = s.parents[i];
         s.low[parent] = meld<true>(points, s.low[parent], meld<true>(points, s.low[i], meld<true>(points, a, b)));
         s.high[parent] = meld<false>(points, s.high[parent], meld<false>(points, s.high[i], meld<false>(points, a, b)));

@@ -174,7 +174,7 @@ void spread(const MembershipUpdate<T>& update, const Index* rows, const Membersh
         }
     }
     products.reduce_lines(weighted.values, Sum{});
-    largest.reduce_lines(changes.values, Maximum{});
+    largest.reduce_lines(changes.values, Greatest<Isa>{});
 }
 
 // The new memberships of the first rows of a list, as many as a cache line has lanes; beyond its end it repeats the last.

@@ -98,14 +98,6 @@ struct PlainIsa {
         return lanes;
     }
 
-    // The lanes of a panel's scores that are equal to a value, as bits.
-    template <class T>
-    static unsigned equal(const T* scores, T value) {
-        unsigned lanes = 0;
-        for (Index l = 0; l < kLanes<T>; ++l) lanes |= static_cast<unsigned>(scores[l] == value) << l;
-        return lanes;
-    }
-
     // The lanes of stored lower bounds that are below drift + bound, as bits; see stored_bounds.hpp. Those
     // without one are below the least. Nothing need be aligned.
     template <class T>
@@ -118,6 +110,13 @@ struct PlainIsa {
         return lanes;
     }
 };
+
+// SSE2 on x86-64 (16 registers), NEON with fused multiply-add on arm64 (32 registers).
+#if defined(__aarch64__)
+using Baseline = PlainIsa<16, 6>;
+#else
+using Baseline = PlainIsa<16, 2>;
+#endif
 
 }  // namespace
 }  // namespace coterie

@@ -13,11 +13,6 @@ struct Sum {
     V operator()(V a, V b) const { return a + b; }
 };
 
-struct Maximum {
-    template <class V>
-    V operator()(V a, V b) const { return a > b ? a : b; }
-};
-
 template <class Isa>
 struct Least {
     template <class V>
@@ -51,6 +46,16 @@ inline __attribute__((always_inline)) V reduce_lanes(const V* v, Reduce reduce =
                                     std::make_integer_sequence<int, L>{});
         return reduce_lanes<L, (N + 1) / 2, 2 * Held>(out, reduce);
     }
+}
+
+// Reduces NV vectors to the first.
+template <int NV, class V, class Reduce = Sum>
+inline __attribute__((always_inline)) V fold(V* parts, Reduce reduce = {}) {
+#pragma GCC unroll 4
+    for (int half = NV / 2; half > 0; half /= 2)
+#pragma GCC unroll 4
+        for (int v = 0; v < half; ++v) parts[v] = reduce(parts[v], parts[v + half]);
+    return parts[0];
 }
 
 // As many vectors as each has lanes.
@@ -100,11 +105,7 @@ struct Square {
                 V parts[kVectors];
 #pragma GCC unroll 4
                 for (int v = 0; v < kVectors; ++v) parts[v] = lines[first + i][v];
-#pragma GCC unroll 4
-                for (int half = kVectors / 2; half > 0; half /= 2)
-#pragma GCC unroll 4
-                    for (int v = 0; v < half; ++v) parts[v] = reduce(parts[v], parts[v + half]);
-                folded[i] = parts[0];
+                folded[i] = fold<kVectors>(parts, reduce);
             }
             *reinterpret_cast<V*>(out + first) = reduce_lanes<kWidth, kWidth>(folded, reduce);
         }

@@ -44,14 +44,10 @@ inline constexpr int kFactorRows = Isa::kRegisterBytes == 64 ? 4 : 2;
 inline constexpr int kFactorsAtOnce = 4;
 
 // The sum of the lanes of a cache line; its order does not depend on the width of a register.
-template <class Isa, class T, int NV>
-inline __attribute__((always_inline)) T sum_of_line(typename Isa::template Vector<T>* parts) {
-    using V = typename Isa::template Vector<T>;
-#pragma GCC unroll 4
-    for (int h = NV / 2; h > 0; h /= 2)
-#pragma GCC unroll 4
-        for (int v = 0; v < h; ++v) parts[v] += parts[v + h];
-    return reduce_lanes<sizeof(V) / sizeof(T), 1>(parts)[0];
+template <int NV, int L, class V>
+inline __attribute__((always_inline)) auto sum_of_line(V* parts) {
+    parts[0] = fold<NV>(parts);
+    return reduce_lanes<L, 1>(parts)[0];
 }
 
 // out[r * stride + f] = directions_f . rows_r.
@@ -63,9 +59,7 @@ inline void project_tile(const T* rows, Index width, const T* directions, T* out
     V parts[R * F][NV];
 #pragma GCC unroll 4
     for (int v = 0; v < NV; ++v) {
-        V sums[R * F];
-#pragma GCC unroll 16
-        for (int i = 0; i < R * F; ++i) sums[i] = V{};
+        V sums[R * F] = {};
         for (Index j = v * L; j < width; j += kLanes<T>) {
             V x[R];
 #pragma GCC unroll 4
@@ -81,7 +75,7 @@ inline void project_tile(const T* rows, Index width, const T* directions, T* out
         for (int i = 0; i < R * F; ++i) parts[i][v] = sums[i];
     }
 #pragma GCC unroll 16
-    for (int i = 0; i < R * F; ++i) out[i / F * stride + i % F] = sum_of_line<Isa, T, NV>(parts[i]);
+    for (int i = 0; i < R * F; ++i) out[i / F * stride + i % F] = sum_of_line<NV, L>(parts[i]);
 }
 
 template <class Isa, class T, int R, int F = kFactorsAtOnce>
@@ -99,11 +93,7 @@ inline void residual_squares(const T* rows, Index width, const T* directions, In
     using V = typename Isa::template Vector<T>;
     using Loaded = typename Isa::template UnalignedVector<T>;
     constexpr int L = sizeof(V) / sizeof(T), NV = 64 / sizeof(V);
-    V sums[R][NV];
-#pragma GCC unroll 4
-    for (int r = 0; r < R; ++r)
-#pragma GCC unroll 4
-        for (int v = 0; v < NV; ++v) sums[r][v] = V{};
+    V sums[R][NV] = {};
     // Two lines at a time where a line is one register: sums of products are chains.
     constexpr int U = NV == 1 ? 2 : 1;
     const auto add = [&]<int Lines>(Index j, std::integral_constant<int, Lines>) {
@@ -131,7 +121,7 @@ inline void residual_squares(const T* rows, Index width, const T* directions, In
     for (; j + U * kLanes<T> <= width; j += U * kLanes<T>) add(j, std::integral_constant<int, U>{});
     for (; j < width; j += kLanes<T>) add(j, std::integral_constant<int, 1>{});
 #pragma GCC unroll 4
-    for (int r = 0; r < R; ++r) out[r] = sum_of_line<Isa, T, NV>(sums[r]);
+    for (int r = 0; r < R; ++r) out[r] = sum_of_line<NV, L>(sums[r]);
 }
 
 // Differences from a mean, scaled. Everything is padded with zeros to `width`.
@@ -251,13 +241,6 @@ void factor_energies_of_listed(const DenseRows<T>& x, const FactorComponents<T>&
     });
 }
 
-// Calls each(sums, size) for all sums.
-template <class Each>
-void for_each_sum(const FactorMoments& of, Index d, Index h, Each each) {
-    each(of.mass, 1), each(of.first, d), each(of.second, d), each(of.cross, h * d), each(of.projections, h);
-    each(of.outer, h * h);
-}
-
 // A row with a share in a component.
 struct WeightedRow {
     Index row;
@@ -328,50 +311,26 @@ void factor_moments(const DenseRows<T>& x, const std::int32_t* candidates, const
                     take(candidates[e], WeightedRow{i, static_cast<double>((weights == nullptr ? T(1) : weights[i]) * shares[e])});
         });
     const Pieces pieces = cut_groups(groups.starts.data(), given.n_components, kPiece);
-    // The first piece of each component adds to the result directly, the others to separate buffers.
-    const Index stride = 1 + 2 * d + h * d + h + h * h;
-    Buffer<Index> places(pieces.size);
-    Index n_places = 0;
-    for (Index p = 0; p < pieces.size; ++p)
-        places[p] = p == pieces.starts[pieces.pieces[p].group] ? -1 : n_places++;
-    Buffer<double> others(n_places * stride);
-    others.fill(0);
-    const auto result = [&](Index c) {
-        return FactorMoments{out.mass + c,          out.first + c * d,       out.second + c * d,
-                             out.cross + c * h * d, out.projections + c * h, out.outer + c * h * h};
-    };
-    const auto part = [&](Index p) {
-        double* const place = others.data() + places[p] * stride;
-        double* const cross = place + 1 + 2 * d;
-        return FactorMoments{place, place + 1, place + 1 + d, cross, cross + h * d, cross + h * d + h};
-    };
+    const GroupSums<6> sums{{out.mass, out.first, out.second, out.cross, out.projections, out.outer},
+                            {1, d, d, h * d, h, h * h}};
     struct Scratch {
         FactorScratch<T> factors;
         Buffer<double> differences;
     };
     const auto make_scratch = [&] { return Scratch{FactorScratch<T>(4, components.width, h), Buffer<double>(4 * d)}; };
-    parallel_for(pieces.size, n_threads, make_scratch, [&](Index p, Scratch& scratch) {
-        const Piece piece = pieces.pieces[p];
-        const FactorMoments sums = places[p] < 0 ? result(piece.group) : part(p);
+    const auto add_piece = [&](const Piece& piece, double* const* own, Scratch& scratch) {
+        const FactorMoments added{own[0], own[1], own[2], own[3], own[4], own[5]};
         const T* const mean = given.means + piece.group * d;
         constexpr int R = kFactorRows<Isa>;
         Index e = piece.begin;
         for (; e + R <= piece.end; e += R)
-            add_rows_to_factor_moments<Isa, T, R>(x, groups.items.data() + e, mean, components, piece.group, sums,
+            add_rows_to_factor_moments<Isa, T, R>(x, groups.items.data() + e, mean, components, piece.group, added,
                                                   scratch.differences.data(), scratch.factors);
         for (; e < piece.end; ++e)
-            add_rows_to_factor_moments<Isa, T, 1>(x, groups.items.data() + e, mean, components, piece.group, sums,
+            add_rows_to_factor_moments<Isa, T, 1>(x, groups.items.data() + e, mean, components, piece.group, added,
                                                   scratch.differences.data(), scratch.factors);
-    });
-    if (n_places == 0) return;
-    parallel_for(given.n_components, n_threads, [&](Index c) {
-        for (Index p = pieces.starts[c] + 1; p < pieces.starts[c + 1]; ++p) {
-            const double* more = others.data() + places[p] * stride;
-            for_each_sum(result(c), d, h, [&](double* sums, Index n) {
-                for (Index j = 0; j < n; ++j) sums[j] += *more++;
-            });
-        }
-    });
+    };
+    add_pieces(pieces, given.n_components, sums, n_threads, make_scratch, add_piece);
 }
 
 }  // namespace

@@ -74,5 +74,46 @@ inline Pieces cut_groups(const Index* starts, Index n_groups, Index most) {
     return out;
 }
 
+// N sums for each group, of sizes[s] numbers each; those of all groups lie together.
+template <int N>
+struct GroupSums {
+    double* sums[N];
+    Index sizes[N];
+
+    GroupSums of(Index group) const {
+        GroupSums out = *this;
+        for (int s = 0; s < N; ++s) out.sums[s] += group * sizes[s];
+        return out;
+    }
+};
+
+// Adds to the sums of all groups: add(piece, sums, scratch) adds those of a piece. The first piece of each group adds to
+// the result directly, the others to separate buffers.
+template <int N, class MakeScratch, class Add>
+void add_pieces(const Pieces& pieces, Index n_groups, const GroupSums<N>& totals, int n_threads,
+                MakeScratch make_scratch, Add add) {
+    Index stride = 0, n_places = 0;
+    for (const Index size : totals.sizes) stride += size;
+    Buffer<Index> places(pieces.size);
+    for (Index p = 0; p < pieces.size; ++p)
+        places[p] = p == pieces.starts[pieces.pieces[p].group] ? -1 : n_places++;
+    Buffer<double> others(n_places * stride);
+    others.fill(0);
+    parallel_for(pieces.size, n_threads, make_scratch, [&](Index p, auto& scratch) {
+        GroupSums<N> own = totals.of(pieces.pieces[p].group);
+        double* next = others.data() + max_index(0, places[p]) * stride;
+        for (int s = 0; s < (places[p] < 0 ? 0 : N); next += own.sizes[s++]) own.sums[s] = next;
+        add(pieces.pieces[p], own.sums, scratch);
+    });
+    parallel_for(n_places == 0 ? 0 : n_groups, n_threads, [&](Index g) {
+        const GroupSums<N> own = totals.of(g);
+        for (Index p = pieces.starts[g] + 1; p < pieces.starts[g + 1]; ++p) {
+            const double* more = others.data() + places[p] * stride;
+            for (int s = 0; s < N; ++s)
+                for (Index j = 0; j < own.sizes[s]; ++j) own.sums[s][j] += *more++;
+        }
+    });
+}
+
 }  // namespace
 }  // namespace coterie

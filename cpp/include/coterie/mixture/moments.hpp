@@ -83,7 +83,7 @@ template <class T>
 void add_chunk_to_moments(const DenseRows<T>& x, const Shares<T>& shares, const T* means, Index n_components,
                           double* masses, double* energies, double* first, double* second, int n_threads) {
     constexpr Index kMostEntries = 2048;
-    const Index d = x.n_columns, m = shares.n_candidates, stride = 2 + d + (second == nullptr ? 0 : d);
+    const Index d = x.n_columns, m = shares.n_candidates;
     const Grouping<Entry<T>> groups =
         group_by<Entry<T>>(x.n_rows, n_components, n_threads, [&](Index begin, Index end, auto&& take) {
             for (Index i = begin; i < end; ++i) {
@@ -94,38 +94,14 @@ void add_chunk_to_moments(const DenseRows<T>& x, const Shares<T>& shares, const 
             }
         });
     const Pieces pieces = cut_groups(groups.starts.data(), n_components, kMostEntries);
-    // The first piece of each component adds to the result directly, the others to separate buffers.
-    Buffer<Index> places(pieces.size);
-    Index n_places = 0;
-    for (Index p = 0; p < pieces.size; ++p)
-        places[p] = p == pieces.starts[pieces.pieces[p].group] ? -1 : n_places++;
-    Buffer<double> others(n_places * stride);
-    others.fill(0);
-    const auto result = [&](Index c) {
-        return Moments{masses + c, energies + c, first + c * d, second == nullptr ? nullptr : second + c * d};
-    };
-    const auto part = [&](Index p) {
-        double* const place = others.data() + places[p] * stride;
-        return Moments{place, place + 1, place + 2, second == nullptr ? nullptr : place + 2 + d};
-    };
-    parallel_for(pieces.size, n_threads, [&](Index p) {
-        const Piece piece = pieces.pieces[p];
-        const Moments out = places[p] < 0 ? result(piece.group) : part(p);
+    const GroupSums<4> sums{{masses, energies, first, second}, {1, 1, d, second == nullptr ? 0 : d}};
+    const auto add_piece = [&](const Piece& piece, double* const* own, NoScratch&) {
         const auto add = second == nullptr ? add_moments<T, false> : add_moments<T, true>;
         const Entry<T>* const entries = groups.items.data();
-        add(x, entries + piece.begin, piece.end - piece.begin, entries + groups.items.size(), means + piece.group * d, out);
-    });
-    if (n_places == 0) return;
-    parallel_for(n_components, n_threads, [&](Index c) {
-        const Moments out = result(c);
-        for (Index p = pieces.starts[c] + 1; p < pieces.starts[c + 1]; ++p) {
-            const Moments more = part(p);
-            *out.mass += *more.mass;
-            *out.energy += *more.energy;
-            for (Index j = 0; j < d; ++j) out.first[j] += more.first[j];
-            for (Index j = 0; j < (second == nullptr ? 0 : d); ++j) out.second[j] += more.second[j];
-        }
-    });
+        add(x, entries + piece.begin, piece.end - piece.begin, entries + groups.items.size(), means + piece.group * d,
+            {own[0], own[1], own[2], own[3]});
+    };
+    add_pieces(pieces, n_components, sums, n_threads, [] { return NoScratch{}; }, add_piece);
 }
 
 // Adds up the sufficient statistics of the M-step for each component.

@@ -6,16 +6,266 @@
 #pragma once
 
 #include "coterie/centers/differences_by_lanes.hpp"
+#include "coterie/centers/sorted_lists.hpp"
+#include "coterie/machine/buffer.hpp"
+#include "coterie/machine/isa.hpp"
+#include "coterie/machine/lanes.hpp"
 #include "coterie/machine/parallel.hpp"
 #include "coterie/machine/views.hpp"
-#include "coterie/mixture/best_of_lanes.hpp"
-#include "coterie/mixture/candidates.hpp"
 #include "coterie/mixture/factors.hpp"
 #include "coterie/mixture/groups.hpp"
-#include "coterie/mixture/neighbors.hpp"
 
 namespace coterie {
+
+template <class T>
+struct TruncatedSearch {
+    std::int32_t* candidates;   // IN/OUT n_rows x n_candidates: components of each row, the best one first
+    T* energies;                // OUT the same shape, ascending
+    Index n_candidates;
+    std::int32_t* neighbors;    // IN/OUT n_components x n_neighbors: each begins with the component itself
+    Index n_neighbors;
+    const std::int32_t* extra;  // one more component to try for each row, or nullptr
+    Index group_size;        // number of rows that share their candidates
+    bool update_neighbors;
+    bool regroup;               // learn neighbors from rows grouped by their new best components
+};
+
 namespace {
+
+// Copies the n ids to `out` (which may be `ids`), each once, in the order in which they come; returns how many.
+// Without branches, and without clearing: `places` has an entry for every number, with any content.
+inline Index copy_distinct(const std::int32_t* ids, Index n, std::int32_t* places, std::int32_t* out) {
+    for (Index i = n - 1; i >= 0; --i) places[ids[i]] = static_cast<std::int32_t>(i);
+    Index n_distinct = 0;
+    for (Index i = 0; i < n; ++i) {
+        const std::int32_t id = ids[i];
+        out[n_distinct] = id;
+        n_distinct += places[id] == i;
+    }
+    return n_distinct;
+}
+
+// Components, each once.
+struct ComponentList {
+    ComponentList(Index most, Index n_components) : ids(most), places(n_components) {}
+
+    void keep_distinct(Index n) { size = copy_distinct(ids.data(), n, places.data(), ids.data()); }
+
+    Buffer<std::int32_t> ids;
+    Buffer<std::int32_t> places;  // scratch
+    Index size = 0;
+};
+
+// Gathers the candidates of a tile: neighbors of its rows' components, those of the best ones first.
+template <class T>
+void gather_candidates(const TruncatedSearch<T>& search, const Index* rows, Index n, ComponentList& met,
+                       ComponentList& expanded) {
+    const Index m = search.n_candidates, n_neighbors = search.n_neighbors;
+    for (Index k = 0; k < m; ++k)
+        for (Index r = 0; r < n; ++r) expanded.ids[k * n + r] = search.candidates[rows[r] * m + k];
+    expanded.keep_distinct(n * m);
+    std::int32_t* next = met.ids.data();
+    for (Index i = 0; i < expanded.size; ++i) {
+        const std::int32_t* const near = search.neighbors + expanded.ids[i] * n_neighbors;
+        for (Index g = 0; g < n_neighbors; ++g) *next++ = near[g];
+    }
+    if (search.extra != nullptr)
+        for (Index r = 0; r < n; ++r) *next++ = search.extra[rows[r]];
+    met.keep_distinct(next - met.ids.data());
+}
+
+// The best components of the rows of a tile, one lane to a row: no branch depends on a single one.
+
+// The few best components of each lane, sorted by energy, ties in the order of insertion.
+template <class Isa, class T>
+struct BestOfLanes {
+    using V = typename Isa::template Vector<T>;
+    using Ids = decltype(V{} < V{});  // integers as wide as T
+    using Id = BitsType<T>;
+    static constexpr Index kWidth = sizeof(V) / sizeof(T);
+
+    explicit BestOfLanes(Index n_kept) : n_kept(n_kept), energies(n_kept * kWidth), ids(n_kept * kWidth) {}
+
+    // Empty: an infinite energy belongs to no component.
+    void clear() {
+        energies.fill(infinity<T>());
+        ids.fill(-1);
+    }
+
+    // Inserts one component in all lanes.
+    void insert(V energy, Id of) {
+        V* const kept = reinterpret_cast<V*>(energies.data());
+        Ids* const kept_ids = reinterpret_cast<Ids*>(ids.data());
+        Ids id = Ids{} + of;
+        for (Index k = 0; k < n_kept; ++k) {
+            const V other = kept[k];
+            const Ids its = kept_ids[k], before = energy < other;
+            kept[k] = before ? energy : other;
+            kept_ids[k] = before ? id : its;
+            energy = before ? other : energy;
+            id = before ? its : id;
+        }
+    }
+
+    // Replaces the candidates of the row of a lane. If there are too few components, the best one is repeated, without
+    // a share.
+    void write(Index lane, std::int32_t* kept, T* kept_energies) const {
+        for (Index k = 0; k < n_kept; ++k) {
+            const Id id = ids[k * kWidth + lane];
+            kept[k] = id >= 0 ? static_cast<std::int32_t>(id) : kept[0];
+            kept_energies[k] = energies[k * kWidth + lane];
+        }
+    }
+
+    Index n_kept;
+    Buffer<T> energies;
+    Buffer<Id> ids;
+};
+
+// Distances become energies, with 0 in lanes without a row; sums[i] is that of line i over the rows. Lines fill squares,
+// those beyond m are 0. least[i]: the least of lines i, i + kLanes, ...
+template <class Isa, class T>
+void energies_of_lanes(T* lines, Index n_rows, Index m, const T* precisions, const T* offsets, T* least, T* sums) {
+    using V = typename Isa::template Vector<T>;
+    using Tile = Square<Isa, T>;
+    constexpr Index W = kLanes<T>, L = Tile::kWidth;
+    alignas(64) T in_use[W];
+    for (Index l = 0; l < W; ++l) in_use[l] = l < n_rows ? 1 : 0;
+    for (Index i = 0; i < W * W; ++i) least[i] = infinity<T>();
+    for (Index first = 0; first < m; first += W) {
+        for (Index i = 0; i < W; ++i)
+            for (Index l = 0; l < W; l += L) {
+                V& line = *reinterpret_cast<V*>(lines + (first + i) * W + l);
+                V& lowest = *reinterpret_cast<V*>(least + i * W + l);
+                if (first + i >= m) {
+                    line = V{};
+                    continue;
+                }
+                const V energy = multiply_add(line, V{} + precisions[first + i], V{} + offsets[first + i]);
+                line = *reinterpret_cast<const V*>(in_use + l) > 0 ? energy : V{};
+                lowest = Isa::least(line, lowest);
+            }
+        alignas(64) T found[W];
+        reinterpret_cast<const Tile*>(lines + first * W)->reduce_lines(found, Sum{});
+        for (Index i = 0; i < W; ++i) sums[first + i] += found[i];
+    }
+}
+
+// A bound of the n_kept best energies of each lane, slightly above the n_kept-th of the least ones, so that few others
+// are below it.
+template <class Isa, class T>
+typename Isa::template Vector<T> bound_of_best(const T* least, Index n_kept, T* scratch) {
+    using V = typename Isa::template Vector<T>;
+    V* const best = reinterpret_cast<V*>(scratch);
+    if (n_kept > kLanes<T>) return V{} + infinity<T>();
+    for (Index k = 0; k < n_kept; ++k) best[k] = V{} + infinity<T>();
+    for (Index i = 0; i < kLanes<T>; ++i) {
+        V energy = *reinterpret_cast<const V*>(least + i * kLanes<T>);
+        for (Index k = 0; k < n_kept; ++k) {
+            const V other = best[k];
+            best[k] = Isa::least(energy, other);
+            energy = Isa::greatest(energy, other);
+        }
+    }
+    const V last = best[n_kept - 1];
+    return last + ((last < 0 ? -last : last) * epsilon<T>() + smallest_normal<T>());
+}
+
+// The best components of n rows by the lines of their energies; ids[i] is the component of line i. For row r calls
+// take(r, best, lane). The lines to insert are determined first: a branch would wait for earlier insertions.
+// `chosen` is scratch (m).
+template <class Isa, class T, class Take>
+void best_of_lanes(const T* lines, Index n, const std::int32_t* ids, Index m, const T* least,
+                   BestOfLanes<Isa, T>& best, std::int32_t* chosen, Take take) {
+    using V = typename Isa::template Vector<T>;
+    constexpr Index W = kLanes<T>, L = sizeof(V) / sizeof(T);
+    for (Index first = 0; first < n; first += L) {
+        const V bound = bound_of_best<Isa, T>(least + first, best.n_kept, best.energies.data());
+        const auto line = [=](Index i) { return *reinterpret_cast<const V*>(lines + i * W + first); };
+        Index n_chosen = 0;
+        for (Index i = 0; i < m; ++i) {
+            chosen[n_chosen] = static_cast<std::int32_t>(i);
+            n_chosen += Isa::any_below(line(i), bound);
+        }
+        best.clear();
+        for (Index e = 0; e < n_chosen; ++e) best.insert(line(chosen[e]), ids[chosen[e]]);
+        for (Index r = first; r < min_index(n, first + L); ++r) take(r, best, r - first);
+    }
+}
+
+// Neighbors of components, learned from the rows that share a best component.
+
+// Statistics of a component over some rows.
+struct Finding {
+    double sum;  // of the energies
+    Index count;
+    std::int32_t id;
+};
+
+// Energies of components, added up over rows.
+struct Tally {
+    explicit Tally(Index n_components) : findings(n_components), ids(n_components + 1) {
+        for (Index c = 0; c < n_components; ++c) findings[c] = {0, 0, static_cast<std::int32_t>(c)};
+    }
+
+    // Without a branch, which could not be predicted.
+    void add(std::int32_t id, double sum, Index count) {
+        Finding& finding = findings[id];
+        ids[size] = id;
+        size += finding.count == 0;
+        finding.sum += sum;
+        finding.count += count;
+    }
+    void clear() {
+        for (Index i = 0; i < size; ++i) findings[ids[i]] = {0, 0, ids[i]};
+        size = 0;
+    }
+    const Finding& operator[](Index i) const { return findings[ids[i]]; }
+
+    Buffer<Finding> findings;   // of all components
+    Buffer<std::int32_t> ids;   // of those that occurred, in that order
+    Index size = 0;
+};
+
+struct Findings {
+    Finding* entries;
+    Index size;
+};
+
+inline Findings findings_of(const Tally& tally) {
+    Finding* entries = new Finding[tally.size];
+    for (Index i = 0; i < tally.size; ++i) entries[i] = tally[i];
+    return {entries, tally.size};
+}
+
+// The components that are the best ones on average for the rows that share a best component.
+// IN tally, self, former (n_neighbors); OUT neighbors (n_neighbors), of which the first is the component itself.
+inline void choose_neighbors(const Tally& tally, std::int32_t self, Index n_neighbors, const std::int32_t* former,
+                             double* means, std::int32_t* neighbors) {
+    const Index n_others = n_neighbors - 1;
+    neighbors[0] = self;
+    if (n_others == 0) return;
+    std::int32_t* const chosen = neighbors + 1;
+    for (Index k = 0; k < n_others; ++k) {
+        means[k] = infinity<double>();
+        chosen[k] = -1;
+    }
+    for (Index i = 0; i < tally.size; ++i) {
+        const Finding& finding = tally[i];
+        const double mean = finding.sum / static_cast<double>(finding.count);
+        if (mean < means[n_others - 1] && finding.id != self)
+            insert_sorted(means, chosen, n_others, mean, finding.id);
+    }
+    Index n_new = 0;
+    while (n_new < n_others && chosen[n_new] >= 0) ++n_new;
+    // If there are too few, former neighbors are added.
+    for (Index k = 1; k < n_neighbors && n_new < n_others; ++k) {
+        bool again = false;
+        for (Index e = 0; e < n_new; ++e) again |= chosen[e] == former[k];
+        if (!again) chosen[n_new++] = former[k];
+    }
+    for (; n_new < n_others; ++n_new) chosen[n_new] = self;
+}
 
 template <class Isa, class T>
 struct SearchScratch {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <map>
 #include <queue>
 #include <utility>
 #include <vector>
@@ -21,7 +22,7 @@ class MergingClusters {
             own.summands = quality.summands(own.cluster);
             sums_ = sums_ + own.summands;
             for (Index e = graph.starts[i]; e < graph.starts[i + 1]; ++e)
-                own.links.emplace_back(graph.columns[e], graph.weights[e]);
+                own.links.emplace_hint(own.links.end(), graph.columns[e], graph.weights[e]);
             clusters_.push_back(std::move(own));
         }
         for (std::int32_t i = 0; i < graph.n_nodes; ++i)
@@ -37,7 +38,7 @@ class MergingClusters {
             Pair pair = pairs_.top();
             pairs_.pop();
             if (pair.age != age(pair.first, pair.second)) continue;
-            const double link = link_of(pair.first, pair.second);
+            const double link = clusters_[pair.first].links.at(pair.second);
             pair.rise = rise(pair.first, pair.second, link);
             if (pairs_.empty() || !(pair < pairs_.top())) return merge(pair.first, pair.second, link);
             pairs_.push(pair);
@@ -62,7 +63,7 @@ class MergingClusters {
     }
 
    private:
-    using Links = std::vector<std::pair<std::int32_t, double>>;  // other clusters, ascending, and weights to them
+    using Links = std::map<std::int32_t, double>;  // weights to other clusters
 
     struct Merging {
         Cluster cluster;
@@ -96,11 +97,6 @@ class MergingClusters {
         return quality_.value(without + quality_.summands(both(a, b, link))) - quality_.value(sums_);
     }
 
-    double link_of(std::int32_t a, std::int32_t b) const {
-        const Links& links = clusters_[a].links;
-        return std::lower_bound(links.begin(), links.end(), std::pair(b, 0.0))->second;
-    }
-
     void add_pair(std::int32_t a, std::int32_t b, double link) {
         pairs_.push({rise(a, b, link), std::min(a, b), std::max(a, b), age(a, b)});
     }
@@ -112,24 +108,17 @@ class MergingClusters {
         one.summands = quality_.summands(one.cluster);
         sums_ = sums_ + one.summands;
         other.into = a;
-        Links links;
-        for (auto i = one.links.begin(), j = other.links.begin(); i != one.links.end() || j != other.links.end();) {
-            const bool from_one = j == other.links.end() || (i != one.links.end() && i->first <= j->first);
-            const std::int32_t next = from_one ? i->first : j->first;
-            double weight = from_one ? i++->second : 0;
-            if (j != other.links.end() && j->first == next) weight += j++->second;
-            if (next != a && next != b) links.emplace_back(next, weight);
+        for (const auto& [c, weight] : other.links) {
+            clusters_[c].links.erase(b);
+            if (c != a) one.links[c] += weight;
         }
-        one.links = std::move(links);
         other.links.clear();
         ++one.age;
         ++other.age;
         for (const auto& [c, weight] : one.links) {
-            Links& theirs = clusters_[c].links;
-            std::erase_if(theirs, [&](const auto& entry) { return entry.first == a || entry.first == b; });
-            theirs.insert(std::lower_bound(theirs.begin(), theirs.end(), std::pair(a, 0.0)), {a, weight});
+            clusters_[c].links[a] = weight;
+            add_pair(a, c, weight);
         }
-        for (const auto& [c, weight] : one.links) add_pair(a, c, weight);
     }
 
     Quality quality_;

@@ -56,11 +56,8 @@ void pairs_in_reach(const Rows& x, const Centers<typename Rows::value_type>& pro
                     const Reach<typename Rows::value_type>& reach, Pairs<typename Rows::value_type>& out,
                     int n_threads) {
     using T = typename Rows::value_type;
-    constexpr Index W = kLanes<T>, H = Isa::kTileHeight, kSlabBytes = 384 * 1024;
+    constexpr Index W = kLanes<T>;
     const Panels<T> panels = pack<Rows>(proposals, nullptr, proposals.n_centers, n_threads);
-    // Panels that stay in the cache while the rows of a task are compared with them.
-    const Index beside_bytes = max_index(1, panels.stride() * panels.n_columns * static_cast<Index>(sizeof(T)));
-    const Index slab = max_index(1, kSlabBytes / beside_bytes) * panels.n_beside;
     const Index chunk = rows_per_chunk<T>(x.n_rows, x.n_columns, 256 * 1024, 1536), n_tasks = ceil_div(x.n_rows, chunk);
     struct Lists : Buffer<PairList<T>> {
         explicit Lists(Index n) : Buffer<PairList<T>>(n) { this->fill({nullptr, 0}); }
@@ -69,26 +66,19 @@ void pairs_in_reach(const Rows& x, const Centers<typename Rows::value_type>& pro
         }
     } lists(n_tasks);
     parallel_for(n_tasks, n_threads, [&](Index task) {
-        Index rows[H];
-        T limits[H];  // scores below which rows are nearer to a proposal than to their centers
-        const Index end = min_index(x.n_rows, (task + 1) * chunk);
-        for (Index p = 0; p < panels.n_panels; p += slab)
-            for (Index first = task * chunk; first < end; first += H) {
-                const Index n = min_index(H, end - first);
-                for (Index r = 0; r < n; ++r) {
-                    rows[r] = first + r;
-                    limits[r] = reach.nearest[first + r] - reach.squares[first + r];
+        const Index begin = task * chunk, end = min_index(x.n_rows, begin + chunk);
+        score_rows<Isa>(x, begin, end, panels, [&](Index first, Index n, Index p, const T* tile) {
+            for (Index r = 0; r < n; ++r) {
+                // Scores below which the row is nearer to a proposal than to its center.
+                const T own = reach.squares[first + r], limit = reach.nearest[first + r] - own;
+                for (unsigned lanes = Isa::below(tile + r * W, limit); lanes; lanes &= lanes - 1) {
+                    const Index lane = __builtin_ctz(lanes);
+                    const T square = tile[r * W + lane] + own;
+                    lists[task].add({panels.panel_ids(p)[lane], static_cast<std::int32_t>(first + r),
+                                     square > 0 ? square : T(0)});
                 }
-                score_panels<Isa>(x, rows, n, panels, p, min_index(panels.n_panels, p + slab), [&](Index q, const T* tile) {
-                    for (Index r = 0; r < n; ++r)
-                        for (unsigned lanes = Isa::below(tile + r * W, limits[r]); lanes; lanes &= lanes - 1) {
-                            const Index lane = __builtin_ctz(lanes);
-                            const T square = tile[r * W + lane] + reach.squares[first + r];
-                            lists[task].add({panels.panel_ids(q)[lane], static_cast<std::int32_t>(first + r),
-                                             square > 0 ? square : T(0)});
-                        }
-                });
             }
+        });
     });
     out.n = 0;
     for (Index l = 0; l < n_tasks; ++l) out.n += lists[l].n;

@@ -5,7 +5,7 @@
 
 #include "coterie/machine/buffer.hpp"
 #include "coterie/machine/parallel.hpp"
-#include "coterie/total_variation/blocked_graph.hpp"
+#include "coterie/total_variation/primal_dual.hpp"
 
 namespace coterie {
 

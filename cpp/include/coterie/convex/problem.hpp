@@ -1,10 +1,26 @@
-// Norms of the differences of points, and projections on the balls of their dual norms.
+// The edges of convex clustering (Chi and Lange 2015), norms of the differences of points, and projections on the balls of
+// their dual norms. Points and duals lie row by row.
 #pragma once
 
 #include "coterie/machine/isa.hpp"
 #include "coterie/machine/numbers.hpp"
 
 namespace coterie {
+
+// Edges in ascending order of their heads: those of node i as head are head_starts[i] .. head_starts[i + 1] - 1, those
+// as tail are tail_edges[tail_starts[i]] ..., in ascending order.
+template <class T>
+struct FusionEdges {
+    const std::int32_t* heads;       // n_edges
+    const std::int32_t* tails;
+    const T* weights;
+    const T* steps;                  // n_edges: step size of each edge's dual
+    const Index* head_starts;        // n_nodes + 1
+    const Index* tail_starts;        // n_nodes + 1
+    const std::int32_t* tail_edges;  // n_edges
+    Index n_edges;
+    Index n_nodes;
+};
 
 // A sum of Euclidean norms over groups of neighboring columns (one group: l2; one column each: l1), or the largest
 // absolute value. Groups of columns are independent.
@@ -16,6 +32,12 @@ struct FusionNorm {
 };
 
 namespace {
+
+// Edges per task, by their size in memory: depends only on the number of columns.
+inline Index edges_per_task(Index n_columns) {
+    const Index n = 32768 / n_columns;
+    return n < 128 ? 128 : (n > 4096 ? 4096 : n);
+}
 
 template <class T>
 inline T magnitude(T x) { return x < 0 ? -x : x; }
@@ -114,6 +136,33 @@ inline void project(const FusionNorm& norm, T* values, T radius) {
         const T scale = radius / square_root(square);
         for (Index j = first; j < first + n; ++j) values[j] *= scale;
     }
+}
+
+// One row of 1, 2 or 4 columns in a register.
+template <class T, Index P>
+struct ShortRow {
+    typedef T Vector __attribute__((vector_size(P * sizeof(T)), aligned(alignof(T)), may_alias));
+
+    static Vector load(const T* rows, Index i) { return *reinterpret_cast<const Vector*>(rows + i * P); }
+    static void store(T* rows, Index i, Vector row) { *reinterpret_cast<Vector*>(rows + i * P) = row; }
+    static T sum(Vector row) {
+        if constexpr (P == 1) return row[0];
+        else if constexpr (P == 2) return row[0] + row[1];
+        else return (row[0] + row[2]) + (row[1] + row[3]);
+    }
+};
+
+inline constexpr Index kShortEdges = 16;  // side by side, so that roots and quotients are vectors
+
+// Calls kernel.template operator()<P>() if all of the norm is one Euclidean norm of P = 1, 2 or 4 columns.
+template <class Kernel>
+inline bool with_short_rows(const FusionNorm& norm, Kernel kernel) {
+    const bool is_euclidean = norm.n_groups == 1 && !norm.is_maximum;
+    if (norm.n_columns == 1) kernel.template operator()<1>();
+    else if (is_euclidean && norm.n_columns == 2) kernel.template operator()<2>();
+    else if (is_euclidean && norm.n_columns == 4) kernel.template operator()<4>();
+    else return false;
+    return true;
 }
 
 }  // namespace
