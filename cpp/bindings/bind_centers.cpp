@@ -275,9 +275,9 @@ void take_batches(const DenseBlock<T>& rows, std::optional<In1<T>> weights, In1<
     std::stable_sort(order.begin(), order.end(),
                      [&](std::int32_t a, std::int32_t b) { return means.squares[a] < means.squares[b]; });
     kernels().of<T>().take_batches(means,
-                                         {x, data_or_null(weights), n_batches, ends, memories, order.data(), inertias,
-                                          data_or_null(sums), data_or_null(masses)},
-                                         n_threads);
+                                   {x, data_or_null(weights), n_batches, ends, memories, order.data(), inertias,
+                                    data_or_null(sums), data_or_null(masses)},
+                                   n_threads);
 }
 
 template <class T>
