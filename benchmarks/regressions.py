@@ -139,7 +139,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("revision", help="the commit to compare with")
     parser.add_argument("--rows", nargs="+", choices=list(ROWS), default=list(ROWS), metavar="NAME")
     parser.add_argument("--repeats", type=int, default=3, help="runs of each build, in turns")
-    parser.add_argument("--instruction-set", nargs=1, default=[], metavar="NAME", help="default: the best one")
+    parser.add_argument("--instruction-set", nargs=1, default=[], metavar="NAME", help="default: the best")
     options = parser.parse_args(arguments)
     sites = {"before": build(options.revision), "now": ROOT / "src"}
     print(f"{'row':25} {'before, s':>10} {'now, s':>10} {'ratio':>6}")

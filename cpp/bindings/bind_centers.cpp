@@ -204,9 +204,8 @@ void bind_positions(nb::module_& m) {
         },
         Unlocked());
 
-    const auto bind_comparison = [&m](auto function) { m.def("compare_centers", function, Unlocked()); };
-    bind_comparison(&compare_centers_of<T, T>);
-    if constexpr (!__is_same(T, double)) bind_comparison(&compare_centers_of<double, T>);
+    m.def("compare_centers", &compare_centers_of<T, T>, Unlocked());
+    if constexpr (!__is_same(T, double)) m.def("compare_centers", &compare_centers_of<double, T>, Unlocked());
 }
 
 // Of dense rows.
@@ -313,11 +312,10 @@ void bind_pairs_of(nb::module_& m) {
               const Rows x = rows.view();
               const Centers<T> c = centers_view(proposals, offsets, x.n_columns);
               require_size(x.n_rows, "one number per row is needed", squares, nearest);
-              const Reach<T> reach{squares, nearest};
               Pairs<T> pairs{};
               {
                   WithoutLock unlocked;
-                  kernels().of_rows<Rows>().pairs_in_reach(x, c, reach, pairs, n_threads);
+                  kernels().of_rows<Rows>().pairs_in_reach(x, c, squares, nearest, pairs, n_threads);
               }
               return nb::make_tuple(owned_array(pairs.proposals, pairs.n), owned_array(pairs.rows, pairs.n),
                                     owned_array(pairs.squares, pairs.n));

@@ -151,13 +151,7 @@ BoxTreeArrays<T> box_tree(In2<T> points, int n_threads) {
     Index last_level = 0;
     while (n > kLeafPoints << last_level) ++last_level;
     const Index width = ceil_div(n_columns, kLanes<T>) * kLanes<T>, size = ((Index{2} << last_level) - 1) * width;
-    BoxTreeArrays<T> tree{n,
-                          n_columns,
-                          width,
-                          last_level,
-                          Buffer<std::int32_t>(n),
-                          Buffer<T>(n * width),
-                          Buffer<T>(size),
+    BoxTreeArrays<T> tree{n, n_columns, width, last_level, Buffer<std::int32_t>(n), Buffer<T>(n * width), Buffer<T>(size),
                           Buffer<T>(size)};
     kernels().of<T>().box_tree(points, tree.view(), n_threads);
     return tree;

@@ -625,7 +625,9 @@ def column_statistics(
 # starts (n + 1,), columns and weights (n_edges,): rows ascending, without the diagonal, which is loops (n,).
 class NodeGraph: ...
 
-def node_graph(starts: Longs, columns: Ints, weights: Doubles, loops: Doubles, volume: float) -> NodeGraph: ...
+def node_graph(
+    starts: Longs, columns: Ints, weights: Doubles, loops: Doubles, volume: float
+) -> NodeGraph: ...
 
 # kind: 0 information, 1 modularity, 2 normalized cut. IN/OUT labels (n,), waits (n,), clusters (k, 2): weights inside
 # and volumes, sizes (k,): nodes. Returns the number of moves.

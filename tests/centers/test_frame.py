@@ -44,7 +44,9 @@ def test_bits_do_not_depend_on_threads_or_position(instruction_set, dtype):
     for n_threads, shuffle in [(1, False), (2, False), (3, True)]:
         order = np.random.default_rng(1).permutation(1000) if shuffle else np.arange(1000)
         ids, scores = np.empty((1000, 5), dtype=np.int32), np.empty((1000, 5), dtype=dtype)
-        _kernels.nearest(kernel_rows(X[order].copy()), frame.relative, frame.offsets, ids, scores, n_threads, 0)
+        _kernels.nearest(
+            kernel_rows(X[order].copy()), frame.relative, frame.offsets, ids, scores, n_threads, 0
+        )
         results.append((ids[np.argsort(order)], scores[np.argsort(order)]))
     for result in results[1:]:
         same_bits(result, results[0])

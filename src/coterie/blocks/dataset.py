@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
-from coterie.blocks.kernel_rows import dense, kept_rows, kernel_blocks, rows_per_block
+from coterie.blocks.kernel_rows import dense, kept_rows, kernel_blocks, row_reader, rows_per_block
 from coterie.cached import cached_property
 from coterie.rows import Block, Rows
 
@@ -70,6 +70,11 @@ class ChunkRows:
     def take(self, numbers: IndexArray) -> Block:
         """Return a few rows by their numbers, ascending."""
         return (self.kept if "kept" in vars(self) else self.source).take(numbers)
+
+    @cached_property
+    def reader(self) -> Callable[[IndexArray], Any]:
+        """See `coterie.blocks.kernel_rows.row_reader`."""
+        return row_reader(self.kept)
 
     @cached_property
     def _blocks_in_memory(self) -> list[tuple[slice, Any]] | None:

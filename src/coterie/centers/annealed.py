@@ -16,7 +16,7 @@ import numpy as np
 from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IndexArray
 from coterie.blocks.dataset import total_weight, useful_n_threads, weighted_sum
-from coterie.blocks.kernel_rows import KEPT_BYTES, kernel_rows, read_ahead, row_reader
+from coterie.blocks.kernel_rows import KEPT_BYTES, kernel_rows, read_ahead
 from coterie.blocks.shuffled import run_length
 from coterie.centers.frame import CenterFrame, moved_centers
 from coterie.centers.lloyd import ClusterSums
@@ -212,7 +212,7 @@ def _read(rows: ChunkRows, batches: Batches) -> Iterator[tuple[Any, Batches]]:
     """Yield batches with their rows for the kernels: all at once, or as many as are worth a read."""
     kept = rows.kept
     if kept.in_memory:
-        yield row_reader(kept)(batches.numbers), batches
+        yield rows.reader(batches.numbers), batches
         return
 
     def read(part: Batches) -> tuple[Any, Batches]:
@@ -251,7 +251,7 @@ def _add_nearest(
 ) -> float:
     """Add some rows to the sums of their nearest centers; return their inertia."""
     (centers, shift), n_threads = params, rows.most_threads
-    x, weights = kernel_rows(rows.kept.take(numbers)), None if rows.weights is None else rows.weights[numbers]
+    x, weights = rows.reader(numbers), None if rows.weights is None else rows.weights[numbers]
     labels, squares = np.empty(len(numbers), dtype=np.int32), np.empty(len(numbers))
     CenterFrame(centers, shift, n_threads).nearest(x, labels, squares)
     with totals.sums.part() as sums, totals.masses.part() as masses:

@@ -87,7 +87,7 @@ def merge_tree(firsts: IntArray, seconds: IntArray, heights: FloatArray) -> Merg
     """Return the tree of the merges along the edges of a spanning tree, ascending by height."""
     n, linkage = len(heights) + 1, np.empty((len(heights), 4))
     _kernels.linkage_of_edges(firsts, seconds, heights, linkage)
-    numbers, levels = np.arange(2 * n - 1), np.append(np.zeros(n), heights)
+    numbers, levels = np.arange(2 * n - 1, dtype=np.int32), np.append(np.zeros(n), heights)
     above, sizes = numbers.copy(), np.append(np.ones(n), linkage[:, 3]).astype(np.int32)
     above[linkage[:, :2].astype(np.int64).T] = numbers[n:]
     # Merges of the height of the next one are parts of it.

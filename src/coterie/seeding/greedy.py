@@ -216,7 +216,8 @@ class _GrowingCenters:
             gains *= self._data.weights[rows]
         # Added up in order, to the same bits everywhere.
         numbers = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-        return np.bincount(numbers, gains, len(starts) - 1)[np.subtract(trials, trials[0])]
+        lowered = np.bincount(numbers, gains, len(starts) - 1).astype(np.float64, copy=False)
+        return lowered[np.subtract(trials, trials[0])]
 
     def _pairs(self, frame: CenterFrame) -> sp.csc_array:
         """Return the squared distances of the rows that are nearer to a proposal than to their nearest center."""

@@ -169,16 +169,6 @@ struct ScoreError {
     }
 };
 
-// How many terms a score of a row has.
-template <class T>
-Index n_terms(const DenseRows<T>& x, Index) {
-    return x.n_columns;
-}
-template <class T>
-Index n_terms(const CsrRows<T>& x, Index row) {
-    return x.end(row) - x.begin(row);
-}
-
 // The largest absolute difference of n numbers.
 template <class Isa, class T>
 T greatest_difference(const T* a, const T* b, Index n) {
@@ -383,7 +373,7 @@ struct ScoredRows {
                 T* const errors = scratch.errors.data() + first - begin;
                 if (p == 0 && known == nullptr) score_errors<Isa>(x, error, first, n, errors);
                 for (Index r = 0; r < (p == 0 && known != nullptr ? n : 0); ++r)
-                    errors[r] = error(n_terms(x, first + r), square_root(known[first + r]));
+                    errors[r] = error(x.n_terms(first + r), square_root(known[first + r]));
                 if (x.selection != nullptr)
                     for (Index r = 0; r < n; ++r) prefetch_row(x, min_index(first + kRows + r, x.n_rows - 1));
                 for (Index r = 0; r < n; ++r) which[r] = first + r;

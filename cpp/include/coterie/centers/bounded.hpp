@@ -215,7 +215,7 @@ struct BoundedChunk {
     bool open(Index row, Search<T>& s, Index index, BoundedScratch<T>& scratch) const {
         const T square = s.square = state.squares[row] + step.added();
         s.row = row;
-        s.error = error(n_terms(x, row), square_root(square)) + step.added_error();
+        s.error = error(x.n_terms(row), square_root(square)) + step.added_error();
         s.best = s.best_error = infinity<T>();
         s.best_id = s.own_id = -1;
         s.nearest = -1;

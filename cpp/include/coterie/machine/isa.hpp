@@ -14,13 +14,10 @@ struct VectorOf {
 };
 
 // One lane is a number: GCC would keep a vector of one in memory.
-template <>
-struct VectorOf<float, sizeof(float)> {
-    typedef float Unaligned __attribute__((may_alias));
-};
-template <>
-struct VectorOf<double, sizeof(double)> {
-    typedef double Unaligned __attribute__((may_alias));
+template <class T, int Bytes>
+    requires(Bytes == sizeof(T))
+struct VectorOf<T, Bytes> {
+    typedef T Unaligned __attribute__((may_alias));
 };
 
 #if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
@@ -39,16 +36,11 @@ inline __attribute__((always_inline)) V multiply_add(V a, V b, V c) {
 }
 
 // For sums in the order of the columns: GCC would multiply several columns at a time, and round before it adds them.
-inline __attribute__((always_inline)) double multiply_add_in_order(double a, double b, double c) {
+template <class T>
+inline __attribute__((always_inline)) T multiply_add_in_order(T a, T b, T c) {
 #if defined(COTERIE_FUSES)
-    return __builtin_fma(a, b, c);
-#else
-    return a * b + c;
-#endif
-}
-inline __attribute__((always_inline)) float multiply_add_in_order(float a, float b, float c) {
-#if defined(COTERIE_FUSES)
-    return __builtin_fmaf(a, b, c);
+    if constexpr (sizeof(T) == 4) return __builtin_fmaf(a, b, c);
+    else return __builtin_fma(a, b, c);
 #else
     return a * b + c;
 #endif

@@ -14,6 +14,7 @@ struct DenseRows {
     Index n_columns;
     const Index* selection;
 
+    Index n_terms(Index) const { return n_columns; }  // of a product with the row
     const T* row(Index i) const { return data + (selection == nullptr ? i : selection[i]) * n_columns; }
 };
 
@@ -31,6 +32,7 @@ struct CsrRows {
     // The entries of row i are begin(i) .. end(i) - 1.
     Index begin(Index i) const { return starts[selection == nullptr ? i : selection[i]]; }
     Index end(Index i) const { return starts[(selection == nullptr ? i : selection[i]) + 1]; }
+    Index n_terms(Index i) const { return end(i) - begin(i); }
 };
 
 namespace {

@@ -10,13 +10,6 @@
 
 namespace coterie {
 
-// IN. The rows of a block, and the pool.
-template <class T>
-struct Reach {
-    const T* squares;  // n_rows: ||x - m||^2
-    const T* nearest;  // n_rows: squared distance to the nearest center
-};
-
 // OUT. The pairs; those of a proposal are in the order of the rows. Arrays are allocated by the kernel (free_aligned).
 template <class T>
 struct Pairs {
@@ -50,11 +43,12 @@ struct PairList {
     }
 };
 
-// All pairs of a row and a proposal that is nearer to it than its nearest center is.
+// All pairs of a row and a proposal that is nearer to it than its nearest center is. IN squares (n_rows): ||x - m||^2,
+// nearest (n_rows): squared distances to the nearest centers.
 template <class Isa, class Rows>
 void pairs_in_reach(const Rows& x, const Centers<typename Rows::value_type>& proposals,
-                    const Reach<typename Rows::value_type>& reach, Pairs<typename Rows::value_type>& out,
-                    int n_threads) {
+                    const typename Rows::value_type* squares, const typename Rows::value_type* nearest,
+                    Pairs<typename Rows::value_type>& out, int n_threads) {
     using T = typename Rows::value_type;
     constexpr Index W = kLanes<T>;
     const Panels<T> panels = pack<Rows>(proposals, nullptr, proposals.n_centers, n_threads);
@@ -70,7 +64,7 @@ void pairs_in_reach(const Rows& x, const Centers<typename Rows::value_type>& pro
         score_rows<Isa>(x, begin, end, panels, [&](Index first, Index n, Index p, const T* tile) {
             for (Index r = 0; r < n; ++r) {
                 // Scores below which the row is nearer to a proposal than to its center.
-                const T own = reach.squares[first + r], limit = reach.nearest[first + r] - own;
+                const T own = squares[first + r], limit = nearest[first + r] - own;
                 for (unsigned lanes = Isa::below(tile + r * W, limit); lanes; lanes &= lanes - 1) {
                     const Index lane = __builtin_ctz(lanes);
                     const T square = tile[r * W + lane] + own;
