@@ -124,13 +124,19 @@ struct type_caster<coterie::ArrayOf<T, N>> {
     using Base = typename Array::Base;
     NB_TYPE_CASTER(Array, make_caster<Base>::Name)
 
-    // Arrays have to have the right type: nanobind would fill a converted copy of another one. Only read as doubles, which
-    // is exact, are others converted.
+    // Arrays have to have the right type: nanobind would fill a converted copy of another one. Only those that are read
+    // are copied, to whole rows, or to doubles, which is exact.
     template <class Flags>
     __attribute__((noinline)) bool from_python(handle source, Flags flags, cleanup_list* cleanup) noexcept {
+        const Flags as_is = flags & ~static_cast<Flags>(cast_flags::convert);
         make_caster<Base> caster;
-        if constexpr (!std::is_same_v<T, const double>) flags &= ~static_cast<Flags>(cast_flags::convert);
-        if (!caster.from_python(source, flags, cleanup)) return false;
+        if (!caster.from_python(source, as_is, cleanup)) {
+            make_caster<ndarray<ro>> given;
+            if (std::is_const_v<T> && !std::is_same_v<T, const double> && given.from_python(source, as_is, cleanup) &&
+                given.value.dtype() != dtype<T>())
+                return false;
+            if (!std::is_const_v<T> || !caster.from_python(source, flags, cleanup)) return false;
+        }
         value = Array(std::move(caster.value));
         return true;
     }
