@@ -195,9 +195,8 @@ def _run_on_chunks(
                 own = None if given is None else given[at]
                 found.results[number] = chunk.run(one, found.sums, own, given is not None)
             except Exception as error:
-                vars(error)["chunk_number"] = (
-                    number  # of several errors the client raises that of the first rows
-                )
+                # Of several errors the client raises that of the first rows.
+                vars(error)["chunk_number"] = number
                 raise
     return found
 
@@ -382,9 +381,8 @@ class WorkerPasses(Passes):
         except (CancelledError, library.comm.CommClosedError, TimeoutError):
             return None
         except Exception as error:
-            raise error.with_traceback(
-                None
-            ) from None  # that of the worker shows nothing of the caller's code
+            # The worker's traceback shows nothing of the caller's code.
+            raise error.with_traceback(None) from None
 
     def _wait(self, futures: list[Any]) -> None:
         """Wait for futures; a `ClusterLostError` if the scheduler is lost, or there are no workers for five minutes."""

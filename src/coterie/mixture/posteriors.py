@@ -182,10 +182,6 @@ class TruncatedPosteriors:
         self._in_memory = np.take(given, order, axis=0, out=out, mode="clip")
         self._weights = None if weights is None else weights[order]
 
-    def sizes(self) -> IndexArray:
-        """Return the number of rows of which each component is the best one."""
-        return np.bincount(self._candidates[:, 0], minlength=self._n_components)
-
     def mean_energy(self) -> float:
         """Return the (weighted) mean of the energies of the rows with their best components."""
         return weighted_sum(self._energies[:, 0].astype(np.float64), self._weights) / self.total_weight
