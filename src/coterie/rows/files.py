@@ -50,14 +50,11 @@ def open_rows(
     ----------
     path : str or path-like
         A file (.npy, .npz, .csv, .tsv, .txt, .jsonl, .ndjson, .parquet, .feather, .arrow, .xlsx, .zarr, .h5, .hdf5,
-        .h5ad, .svm, .libsvm; text also with .gz, .zst, .bz2, .xz or .zip appended), a folder of such files, or a
-        pattern. ``file.h5::dataset`` chooses an array of a .npz, .h5, .h5ad or .zarr file that has several, or a sheet
-        of a workbook. Several files are of one format and have the same columns; their rows follow each other in the
-        natural order of the names (``part-2`` before ``part-10``). Of a folder, files of other formats are ignored,
-        and names that begin with ``.`` or ``_``.
-
-        Or an address that `fsspec` supports (``s3://bucket/vectors.parquet``, ``gs://``, ``hf://``, ``https://``), as a
-        str, whose files are copied to a temporary folder first.
+        .h5ad, .svm, .libsvm; text also with .gz, .zst, .bz2, .xz or .zip appended), or a folder or pattern of files of
+        one format with the same columns, whose rows follow each other in the natural order of the names (``part-2``
+        before ``part-10``). ``file.h5::dataset`` chooses one of several arrays, or a sheet of a workbook. Or an address
+        that `fsspec` supports (``s3://bucket/vectors.parquet``, ``gs://``, ``hf://``, ``https://``), as a str, whose
+        files are copied to a temporary folder first.
     columns : list of str or int, optional
         Columns of a table to cluster, in this order. Each is a name; a position from 0; a range, by names with
         both ends (``"e0:e255"``) or by positions without the end, as in Python (``"2:258"``); or a pattern of
@@ -90,15 +87,13 @@ def open_rows(
 
     Raises
     ------
-    FileNotFoundError
-        If the path or address does not exist.
+    OSError
+        If there is no such file, or if a server refuses access, breaks a connection, or sends nothing for 30 s.
     ImportError
         If the format or the address needs an extra that is not installed.
     ValueError
         If the format is unknown, the file is damaged, a pipe, a socket or a device, or not a table of numbers or
         vectors, can be read in two ways, or differs from the other files.
-    PermissionError, ConnectionError, TimeoutError
-        If a server refuses access, breaks a connection, or sends nothing for 30 s.
 
     Examples
     --------
@@ -205,7 +200,7 @@ def _known_kind(found: Any) -> Table | Matrix:
         return Table(first.schema, pieces, "table")
     is_sparse = sp.issparse(first)
     first = first if is_sparse else np.asarray(first)
-    return Matrix(first.shape, first.dtype, pieces, "rows", is_sparse=is_sparse, is_open=True)
+    return Matrix(first.shape, first.dtype, pieces, "rows", is_sparse)
 
 
 # --- places ----------------------------------------------------------------------------------------------------------

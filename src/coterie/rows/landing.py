@@ -147,9 +147,8 @@ def _mapped(table: Any) -> Any:
 
 @dataclass
 class Matrix:
-    """A dense or sparse matrix in a file: consecutive rows in pieces of any size, a single one if it is mapped. If it
-    `is_open`, the number of rows is that of the first piece, and others may follow. `column_names` and `metadata`
-    (`pyarrow.Table`) are those of AnnData.
+    """A dense or sparse matrix in a file: consecutive rows in pieces of any size, a single one if it is mapped. They may
+    have more rows than `shape` says. `column_names` and `metadata` (`pyarrow.Table`) are those of AnnData.
     """
 
     shape: tuple[int, ...]
@@ -157,7 +156,6 @@ class Matrix:
     pieces: Iterable[Any]
     description: str
     is_sparse: bool = False
-    is_open: bool = False
     is_table: bool = False
     column_names: list[str] | None = None
     metadata: Any = None
@@ -169,8 +167,6 @@ def land_matrices(parts: Sequence[Matrix], description: str) -> Rows:
     first = parts[0]
     for part in parts:
         with reading(part.name):
-            if not isinstance(part, Matrix):
-                raise ValueError("it is a table, and the first file is not.")
             check_shape(part.shape)
             compute_dtype(part.dtype)
             if (part.shape[1], part.column_names) != (first.shape[1], first.column_names):
@@ -178,8 +174,7 @@ def land_matrices(parts: Sequence[Matrix], description: str) -> Rows:
             if part.is_sparse != first.is_sparse:
                 raise ValueError(f"shards must be all dense or all sparse, and {first.name} is the other.")
     dtype = np.result_type(*(compute_dtype(part.dtype) for part in parts))
-    n_rows = None if first.is_open or first.is_sparse else sum(part.shape[0] for part in parts)
-    landing, held = LandingArray(first.shape[1], dtype, n_rows), []
+    landing, held = LandingArray(first.shape[1], dtype, sum(part.shape[0] for part in parts)), []
     files, start = [], 0
     for part in parts:
         files.append((start, part.name))

@@ -233,8 +233,6 @@ def columns_of_tables(tables: Sequence[Table], options: Mapping[str, Any]) -> li
     found: list[TableColumns] = []
     for table in tables:
         with reading(table.name):
-            if not isinstance(table, Table):
-                raise ValueError("it is no table, and the first file is one.")
             found.append(TableColumns(table, **chosen, texts=readings))
             if found[-1].column_names != found[0].column_names:
                 raise ValueError(f"its columns are not those of {tables[0].name}, in their order.")

@@ -48,8 +48,8 @@ def register_format(extension: str, read: Callable[[Path], Iterable[Any]]) -> No
         The extension of its files in lower case, such as ``".toy"``; those of files may be in any case.
     read : callable
         ``read(path)`` returns the rows of a local file in their order, as an iterable of `pyarrow.RecordBatch` of equal
-        columns, of arrays of shape (n, d), or of SciPy sparse matrices. It is called once for each file that is
-        opened. Its errors become a ValueError that names the file.
+        columns, of arrays of shape (n, d), or of SciPy sparse matrices. Its errors become a ValueError that names the
+        file.
 
     Raises
     ------
