@@ -133,7 +133,7 @@ def kept_columns(rows: Rows, columns_out: str, id: str | None) -> Any:
     """Return the columns of the table of rows that results keep, as a `pyarrow.Table`; None for an array."""
     table, names = rows.all_columns, [] if rows.all_columns is None else rows.all_columns.column_names
     first = id_among(names, id)
-    kept = names if columns_out == "all" else [first] if columns_out == "id" else []
+    kept = set(names if columns_out == "all" else [first] if columns_out == "id" else [])
     return table and table.select([i for i, name in enumerate(names) if name in kept])
 
 

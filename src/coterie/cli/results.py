@@ -67,7 +67,7 @@ def write_labels(
         return
     taken = [] if opened.table is None else opened.table.column_names
     table = result_table(opened.table, result_columns(placement, clusters, names, kept, taken))
-    write_table(path, table, opened.rows.dialect, as_given=taken, csv_escape=csv_escape)
+    write_table(path, table, opened.rows.dialect, as_given=set(taken), csv_escape=csv_escape)
 
 
 def write_table(

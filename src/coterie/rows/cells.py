@@ -377,12 +377,15 @@ def typed_texts(texts: Any, words: Sequence[str]) -> Any:
     are."""
     import pyarrow
 
-    there = _without_missing(texts, words)
-    for kind in (pyarrow.int64(), pyarrow.float64()) if there.null_count < len(there) else ():
-        with suppress(pyarrow.ArrowInvalid):
-            numbers, n_groups = there.cast(kind), _count(there, _GROUPS_OF_THREE)
-            is_doubtful = n_groups > 0 and n_groups == _count(there, r"\.")
-            return texts if is_doubtful or _count(there, _INEXACT) else numbers
+    for is_trimmed in (words != MISSING_WORDS, True):
+        there = _without_missing(texts, words) if is_trimmed else texts
+        for kind in (pyarrow.int64(), pyarrow.float64()) if there.null_count < len(there) else ():
+            with suppress(pyarrow.ArrowInvalid):
+                numbers = there.cast(kind)
+                n_groups = _count(there, rf"{_INEXACT}|{_GROUPS_OF_THREE}")
+                if n_groups and (_count(there, _INEXACT) or n_groups == _count(there, r"\.")):
+                    return texts
+                return numbers
     return texts
 
 

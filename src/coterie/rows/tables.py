@@ -291,8 +291,9 @@ def land_tables(tables: Sequence[Table], options: Mapping[str, Any], description
         beside = pyarrow.table([typed_texts(cells, words) for cells in beside.columns], beside.column_names)
     if first.is_choice:
         rows.preparation = (("columns", list(rows.chosen)),)
-    names = {table.schema.names[i] for i in first.widths} if options.get("keep_columns") else set()
-    others = [at for at, name in enumerate(beside.column_names) if name not in names]
+    names = table.schema.names
+    clustered = {names[i] for i in first.widths} if options.get("keep_columns") else set()
+    others = [at for at, name in enumerate(beside.column_names) if name not in clustered]
     rows.metadata_columns = beside.select(others) if others else None
     kinds = enumerate(beside.schema.types)
     rows.all_columns = beside.select([at for at, kind in kinds if arrow_kind(kind) != "vector"])
