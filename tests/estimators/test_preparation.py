@@ -29,6 +29,7 @@ def kinds_of(frame, folder):
     """The same table as all that has names."""
     frame.to_csv(folder / "t.csv", index=False)
     yield open_rows(folder / "t.csv")
+    yield str(folder / "t.csv")
     yield frame
     yield as_rows(frame)
     yield pytest.importorskip("polars").from_pandas(frame)
