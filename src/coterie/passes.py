@@ -6,7 +6,7 @@ A solver is a function that calls `Passes.run` once for each pass::
     sums = ClusterSums(passes.total((k, d), largest), passes.total((k,), mass))
     for _ in range(max_iter):
         n_changed = passes.run(assign_rows, AssignmentPass(frame), labels, sums, writes=True)
-        labels.begin = partial(list, [Begin(label_rows, frame, labels)])
+        passes.keep_begin(labels, lambda: [Begin(label_rows, frame, labels)])
         centers = sums.sums.total() / sums.masses.total()[:, None]
 
 The step is a module-level function ``assign_rows(rows, params, state, sums)``. `rows` is a `ChunkRows`: consecutive
@@ -16,8 +16,8 @@ order, and leaves out those that are not given:
 
 - `params`, one frozen dataclass or array for all chunks;
 - `state`, the object that the function of `Passes.state` has made for the rows of the chunk: an object with arrays by
-  row, which the step changes in place. On a cluster a chunk may lose it, with its worker; then the passes of its
-  `begin` make the values afresh, as the last pass left them;
+  row, which the step changes in place. On a cluster a chunk may lose it, with its worker; then the passes of
+  `keep_begin` make the values afresh, as the last pass left them;
 - `sums`, a NamedTuple of `Total`: what the step adds is summed over the chunks, on a cluster exactly, so that neither
   workers nor order change a bit;
 - `given`, one value for each chunk.
@@ -163,7 +163,7 @@ class Passes:
     ) -> list[Any]:
         """Run a step on each chunk; return the results in the order of the chunks.
 
-        `writes` tells that the step changes the state (of several the last one), whose `begin` is to be set then.
+        `writes` tells that the step changes the state (of several the last one); `keep_begin` follows then.
         """
         states = state if isinstance(state, tuple) else (state,)
         arguments = [] if params is None else [params]
@@ -202,6 +202,9 @@ class Passes:
 
     def keep_shift(self, shift: FloatArray) -> None:
         """Note the shift that the rows were measured from, for chunks that are opened again."""
+
+    def keep_begin(self, state: State[Any], begin: Callable[[], list[Begin]]) -> None:
+        """Note by which passes a chunk makes the values of a state that it has lost; in this process none is lost."""
 
 
 def are_on_workers(rows: Rows) -> bool:

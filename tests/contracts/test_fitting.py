@@ -1,5 +1,8 @@
 """What a fit tells while it runs, how it is stopped, and what it tells afterwards."""
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
@@ -136,3 +139,17 @@ def test_callbacks_of_scikit_learn(case):
     assert set(iterations) == {"iteration"}
     assert len(iterations) >= len(model.history_)
     assert len(iterations) == len(model.history_) or case.begins_again
+
+
+@every_estimator()
+def test_rows_are_freed_with_the_model(case):
+    """No reference cycle waits for the collector of garbage: rows, their copies and bounds are large."""
+    model, X = case.make(), case.rows().copy()
+    rows = weakref.ref(X)
+    gc.disable()
+    try:
+        model.fit(X)
+        del model, X
+        assert rows() is None
+    finally:
+        gc.enable()

@@ -60,7 +60,7 @@ def sluggish_clusters(X, n_clusters, after_pass=lambda: None):
         largest = max(passes.run(largest_number)) * passes.n_rows
         centers, labels = passes.take(np.arange(n_clusters)), passes.state(Labels)
         changed, past = [], []
-        labels.begin = lambda: past
+        passes.keep_begin(labels, lambda: past)
         for _ in range(6):
             totals = Sums(passes.total(centers.shape, largest), passes.total((n_clusters,), passes.n_rows))
             changed.append(sum(passes.run(assign_with_inertia, centers, labels, totals, writes=True)))

@@ -192,7 +192,7 @@ class ClusteredRows:
 
     def note(self, found: list[tuple[int, str]], frame: CenterFrame) -> None:
         """Note what an assignment step has found, with the centers that gave the labels."""
-        self.labels.begin = lambda: [Begin(label_rows, frame, self.labels)]
+        self.passes.keep_begin(self.labels, lambda: [Begin(label_rows, frame, self.labels)])
         self._n_passes += 1
         if self._n_passes == 1:
             self._first_seconds = self._deadline.seconds - self._begin
@@ -249,9 +249,8 @@ class ClusteredRows:
             ranks = np.argsort(places)
             given.append((part[ranks], before[places[ranks]], labels[places[ranks]]))
         self.passes.run(_move, None, self.labels, self.sums, given, writes=True)
-        self.labels.begin = lambda: [
-            Begin(label_rows, frame, self.labels), Begin(_move, None, self.labels, self.sums, given)
-        ]  # fmt: skip
+        begin = Begin(label_rows, frame, self.labels), Begin(_move, None, self.labels, self.sums, given)
+        self.passes.keep_begin(self.labels, lambda: list(begin))
 
     def _farthest(self, frame: CenterFrame, n_rows: int) -> tuple[IndexArray, IntArray]:
         """Return the rows that are the farthest from their centers, with a weight and a distance, and their labels."""

@@ -3,7 +3,7 @@
 Each chunk is a future of the client, and a pass is one task for each worker, on its chunks. A chunk keeps the states of
 the fit beside its rows, each with the number of passes that have changed it. Where this number is not that of the fit,
 because a worker was lost and Dask has opened the chunk again, the state begins afresh, by the passes that the solver
-gives for that (`coterie.passes.State.begin`). So a step is never applied twice.
+gives for that (`coterie.passes.Passes.keep_begin`). So a step is never applied twice.
 """
 
 from __future__ import annotations
@@ -257,6 +257,9 @@ class WorkerPasses(Passes):
 
     def keep_shift(self, shift: FloatArray) -> None:
         self._shift = shift
+
+    def keep_begin(self, state: State[Any], begin: Callable[[], list[Begin]]) -> None:
+        state.begin = begin
 
     def take(self, numbers: IndexArray) -> Array:
         """Return a few rows by their numbers, ascending."""

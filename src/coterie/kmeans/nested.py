@@ -139,10 +139,13 @@ class GrowingSample:
         )
         self.size = size
         self._sizes.append(size)
-        self.state.begin = lambda: [
-            Begin(_extend, (self._shift,), self.state, given=self._new(*piece))
-            for piece in pairwise(self._sizes)
-        ]
+        self.passes.keep_begin(
+            self.state,
+            lambda: [
+                Begin(_extend, (self._shift,), self.state, given=self._new(*piece))
+                for piece in pairwise(self._sizes)
+            ],
+        )
         return sums
 
     def _new(self, low: int, high: int) -> list[IndexArray]:
@@ -210,7 +213,9 @@ class SampleSums:
         totals.counts.clear()
         frame, states, size = means.frame, (self._sample.state, self._labels), self._sample.size
         changed = self._sample.passes.run(_update, (frame, self._rule), states, totals, writes=True)
-        self._labels.begin = lambda: [Begin(_label_sample, frame, states, given=self._sample.sizes_of(size))]
+        self._sample.passes.keep_begin(
+            self._labels, lambda: [Begin(_label_sample, frame, states, given=self._sample.sizes_of(size))]
+        )
         self.squares = totals.squares.total()
         means.sums, means.masses = totals.sums.total(), totals.masses.total()
         self._counts = totals.counts.total()

@@ -95,7 +95,7 @@ class ChunkPosteriors:
             params, totals = replace(params, moments=asked), self._empty_moments(asked)
             self._summed = asked, totals
         found = self._passes.run(_e_step, params, self._state, totals, writes=True)
-        self._state.begin = partial(list, begin)
+        self._passes.keep_begin(self._state, partial(list, begin))
         n_distances, energies, log_densities = zip(*found)
         self.n_distances = int(sum(n_distances))
         self._energy, self._log_density = float(np.sum(energies)), float(np.sum(log_densities))

@@ -38,7 +38,7 @@ def seed_in_rounds(
             break
         found = passes.run(_update_nearest, new, nearest, writes=True)
         begin = Begin(_update_nearest, candidates, nearest)
-        nearest.begin = partial(list, [begin])
+        passes.keep_begin(nearest, partial(list, [begin]))
         potential = float(np.sum(found))
         check_sum_of_squares(potential)
         if not potential > 0:

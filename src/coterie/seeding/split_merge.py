@@ -124,7 +124,6 @@ def nearest_partners(sums: FloatArray, masses: FloatArray, origin: FloatArray | 
     if origin is None:
         points = sums / np.maximum(masses, _TINY)[:, None]
     squares, inverses = np.einsum("ij,ij->i", points, points), 1 / np.maximum(masses, _TINY)
-    lengths = squares if origin is None else np.sqrt(squares)
     partners = np.empty(n_clusters, dtype=np.intp)
     for first in range(0, n_clusters, max(1, _PAIRS // n_clusters)):
         part = slice(first, first + max(1, _PAIRS // n_clusters))
@@ -136,6 +135,7 @@ def nearest_partners(sums: FloatArray, masses: FloatArray, origin: FloatArray | 
         if origin is None:
             costs /= inverses[part, None] + inverses
         else:
+            lengths = np.sqrt(squares)
             np.subtract(lengths[part, None] + lengths, np.sqrt(costs, out=costs), out=costs)
         np.fill_diagonal(costs[:, part], np.inf)
         partners[part] = costs.argmin(axis=1)
@@ -146,16 +146,16 @@ def choose_swaps(gains: FloatArray, costs: FloatArray, partners: IndexArray) -> 
     """Pair the cheapest merges with the splits of the largest gains while the gain exceeds the cost; all (k,). Returns
     the split clusters, and those merged with their `partners`; none is in two swaps.
     """
-    splits, is_free = np.argsort(-gains, kind="stable").tolist(), np.ones(len(gains), dtype=bool)
-    split, merged = [], []
+    splits, partner_of = np.argsort(-gains, kind="stable").tolist(), partners.tolist()
+    split, merged, free = [], [], set(splits)
     for cluster in np.argsort(costs, kind="stable").tolist():
-        pair = [cluster, partners[cluster]]
-        if not is_free[pair].all():
+        pair = {cluster, partner_of[cluster]}
+        if not pair <= free:
             continue
-        best = next((other for other in splits if is_free[other] and other not in pair), None)
+        best = next((other for other in splits if other in free and other not in pair), None)
         if best is None or not gains[best] > costs[cluster]:
             break
-        is_free[[best, *pair]] = False
+        free -= {best, *pair}
         split.append(best)
         merged.append(cluster)
     return np.array(split, dtype=np.intp), np.array(merged, dtype=np.intp)
