@@ -27,8 +27,6 @@ PACKAGES = (
     "fast_hdbscan", "fast-plscan",
 )  # fmt: skip
 
-# --- cells of tables, each of the summary of a contender
-
 
 def number(key: str, form: str) -> Callable[[Result], str]:
     """Return what makes a cell of a number, "-" where there is none."""
@@ -67,9 +65,6 @@ def bold_best(
     """Return cells, those with the best of their values bold; values may be missing (NaN) or infinite."""
     wanted = best([value for value in values if isfinite(value)] or [nan])
     return [f"**{cell}**" if value == wanted else cell for cell, value in zip(cells, values)]
-
-
-# --- reports
 
 
 class Report:
@@ -178,9 +173,6 @@ def _version(package: str) -> str | None:
         return version(package)
     except PackageNotFoundError:
         return None
-
-
-# --- kept results
 
 
 Cell = dict[str, Any]
