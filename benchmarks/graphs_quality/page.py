@@ -44,8 +44,8 @@ handwritten digits and curved shapes, k-means and mixture on some tables and tex
 
 Means over the data sets that the method finished: compare only methods with the same number of sets. Slower methods
 were not run on some sets of more than 11,000 rows. On the sets that any one finished, compare has a mean loss of at
-most {most:.2f}. NMI: normalized mutual information; ARI: adjusted Rand index; binary: all edges of the graph weigh 1, by
-default long ones weigh less.
+most {most:.2f}. NMI: normalized mutual information; ARI: adjusted Rand index; binary: all edges of the graph weigh 1,
+by default long ones weigh less.
 
 {means}
 
@@ -80,7 +80,9 @@ thread, with its defaults and k. Exceptions and names:
 - mixture: `TruncatedGaussianMixture`. Laplacian K-modes: `LaplacianKModes`, whose defaults were tuned on some of the
   sets; mean shift: `mode_update="mean_shift"`.
 - spectral: `SpectralClustering(assign_labels="cluster_qr")` on a graph of nearest neighbors.
-- HDBSCAN: `min_cluster_size=n/(10 k)`; it takes no k, and noise counts as one cluster. EVoC: `approx_n_clusters=k`.
+- HDBSCAN: `min_cluster_size=n/(10 k)`; it takes no k, and noise counts as one cluster.
+- Ward: `AgglomerativeClustering`. [Genie](https://genieclust.gagolewski.com).
+  [EVoC](https://github.com/TutteInstitute/evoc): `approx_n_clusters=k`.
 - webkb4, 20news and rcv1: 100 columns from latent semantic analysis, and rows of length 1. snippets: embeddings.
 
 {machines}
