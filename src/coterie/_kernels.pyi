@@ -649,7 +649,7 @@ def improve_communities(
     rate: float,
     least_rise: float,
     seed: int,
-    nodes_only: bool,
+    iteration: int,
     labels: Ints,
     n_threads: int,
 ) -> float: ...

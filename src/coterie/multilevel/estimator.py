@@ -114,7 +114,7 @@ class MultilevelGraphClustering(GraphEstimator):
     share e of edge ends inside it, or ``sum w - resolution n (n - 1) / 2`` (the constant Potts model), with the weight
     w of the edges inside a cluster and its number n of rows. Each community is connected; vertices without edges are
     communities of their own. Nodes move in an order that is drawn from a fixed seed; an iteration takes O(edges)
-    operations, and there are three to ten as a rule.
+    operations, and there are two to four as a rule.
 
     With a number of clusters the objective is ``sum e log(e / p^2) + e0 log(e0 / (1 - sum p^2))``, e0 = 1 - sum e: the
     mutual information of the clusters at both ends of an edge, with all edges between different clusters as one class.

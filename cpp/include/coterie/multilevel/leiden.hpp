@@ -49,6 +49,10 @@ class Links {
     std::size_t n_touched_ = 0;
 };
 
+// What an iteration does: moves of nodes only; on all levels, whose nodes are communities (Blondel et al. 2008); or well
+// connected parts of these.
+enum class Iteration { kMoves, kCommunities, kParts };
+
 class Leiden {
    public:
     // The order in which nodes move is drawn from `seed`.
@@ -68,8 +72,8 @@ class Leiden {
         return quality;
     }
 
-    // One iteration on all levels, or only moves of nodes. IN/OUT labels (n_nodes), from 0 to n_nodes - 1.
-    void improve(const Level& graph, bool nodes_only, Labels& labels) {
+    // IN/OUT labels (n_nodes), from 0 to n_nodes - 1.
+    void improve(const Level& graph, Iteration iteration, Labels& labels) {
         for (int thread = 0; thread < n_threads_; ++thread) links_.emplace_back(graph.n_nodes);
         std::vector<Labels> nodes_of;
         const Labels order = drawn_order(graph.n_nodes);
@@ -79,8 +83,8 @@ class Leiden {
         std::swap(labels, found);
         for (Level level = coarse.view();;) {
             move_nodes(level, labels);
-            if (nodes_only) break;
-            auto [names, n_coarse] = numbered(refine(level, labels));
+            if (iteration == Iteration::kMoves) break;
+            auto [names, n_coarse] = numbered(iteration == Iteration::kParts ? refine(level, labels) : labels);
             if (n_coarse == level.n_nodes) break;
             labels = numbered(labels).first;
             Labels above(static_cast<std::size_t>(n_coarse));
