@@ -337,10 +337,11 @@ class TestEstimator:
             with pytest.raises(ValueError, match=message):
                 TotalVariationClustering(2, **options).fit(X)
 
-    def test_wrong_arguments_of_a_cut(self):
+    def test_a_cut_of_one_cluster_and_of_wrong_arguments(self):
         W = np.ones((3, 3)) - np.eye(3)
         with pytest.raises(ValueError, match="must have shape"):
             balanced_cut(W, [0, 1, 1], class_priors=[0.2, 0.3, 0.5])
+        assert balanced_cut(W, [5, 5, 5]) == 0
 
 
 def test_eigenvectors_of_all_components():
