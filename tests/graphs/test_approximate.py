@@ -189,8 +189,10 @@ def test_auto_is_exact_for_small_sets_and_approximate_for_large_ones(monkeypatch
     options = dict(random_state=0)
     exact, approximate = (nearest_neighbors(X, 30, method=m, **options)[0] for m in ("exact", "approximate"))
     assert np.any(exact != approximate)
+    work = len(X) * X.size
+    monkeypatch.setattr("coterie.graphs.neighbors.LEAST_WORK", work)
     np.testing.assert_array_equal(nearest_neighbors(X, 30, **options)[0], exact)
-    monkeypatch.setattr("coterie.graphs.neighbors.LEAST_WORK", 1)
+    monkeypatch.setattr("coterie.graphs.neighbors.LEAST_WORK", work - 1)
     found = nearest_neighbors(X, 30, **options)
     np.testing.assert_array_equal(found.ids, approximate)
     assert found.method == "approximate"

@@ -71,8 +71,8 @@ def test_predict_ignores_size_constraints(uneven):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"size_min": 100}, "size_min asks for 10 clusters of 100 or more"),
-        ({"size_max": 80}, "size_max allows 10 clusters of 80 at most"),
+        ({"size_min": 91}, "size_min asks for 10 clusters of 91 or more"),
+        ({"size_max": 89}, "size_max allows 10 clusters of 89 at most"),
         ({"size_min": 20, "size_max": 10}, "size_min=20 is more than size_max=10"),
     ],
 )
