@@ -264,7 +264,7 @@ class TestEM:
         assert after > before
         assert np.all(values[-2:] > 1)
         # Directions that are no factors, here for want of rows, keep a thousandth of the noise for later steps.
-        weak = first_factors(posteriors, start, replace(options, least_mass=1e9), Report())
+        weak = first_factors(posteriors, start, replace(options, least_mass=1e9), FitReport())
         ratio = np.sum(weak.factors[0] ** 2 / own.var(axis=0), axis=1) / (weak.variances[0] / own.var(axis=0))[0]
         np.testing.assert_allclose(ratio, 1e-3)
 
