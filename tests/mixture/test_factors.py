@@ -265,8 +265,8 @@ class TestEM:
         assert np.all(values[-2:] > 1)
         # Directions that are no factors, here for want of rows, keep a thousandth of the noise for later steps.
         weak = first_factors(posteriors, start, replace(options, least_mass=1e9), FitReport())
-        ratio = np.sum(weak.factors[0] ** 2 / own.var(axis=0), axis=1) / (weak.variances[0] / own.var(axis=0))[0]
-        np.testing.assert_allclose(ratio, 1e-3)
+        shares = np.sum(weak.factors[0] ** 2 / weak.variances[0], axis=1)
+        np.testing.assert_allclose(shares, 1e-3)
 
     @pytest.mark.parametrize("reg_covar", [0.01, 0.1, 1.0, 10.0])
     def test_first_factors_include_reg_covar(self, rows, reg_covar):
