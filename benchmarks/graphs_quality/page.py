@@ -32,8 +32,9 @@ a method on a data set is the best accuracy of all methods, minus its own. "comp
 ## Loss of accuracy
 
 On the {n_common} of {n_sets} data sets that all methods of this table finished (methods that finished less than nine
-tenths are left out): mean loss, largest loss, and mean CPU seconds of a fit; of compare, of its fits to at most
-20,000 rows, not of the last one to all rows. Lower is better. Methods of coterie ([guide](../guide/index.md)) are bold.
+tenths are left out): mean loss, largest loss, and mean CPU seconds: of ten restarts of k-means, of Leiden
+with the search for k clusters, of compare with fits to at most 20,000 rows, without the last one to all rows. Lower is
+better. Methods of coterie ([guide](../guide/index.md)) are bold.
 
 {losses}
 
@@ -52,8 +53,8 @@ by default long ones weigh less.
 ## Accuracy on real data
 
 Bold: best of these methods; compare fits each with three restarts. Dash: not measured or not finished. Handwritten
-digits: digits, optdigits, pendigits, mnist. Photos: cifar-10. Texts: snippets, webkb4, 20news, rcv1. A graph, only in
-this table: 20news graph. Others: tables, (scaled) with standardized columns. Rows: 99 (votes) to 331,152 (cod-rna).
+digits: digits, optdigits, pendigits, mnist. Photos: cifar-10. Texts: snippets, webkb4, 20news, rcv1. A graph:
+20news graph. Others: tables, (scaled) with standardized columns. Rows: 99 (votes) to 331,152 (cod-rna).
 
 {accuracies[0]}
 

@@ -49,7 +49,7 @@ methods, minus that of compare.
 
 {tables[0]}
 
-- Columns: mean accuracies; the last is the largest loss on one data set.
+- Accuracies are means, the largest loss is that of one set.
 - Real and generated data sets are those of [Quality](graphs_quality.md). For random ones, the number, shapes, sizes and
   widths of clusters, the columns and the noise are drawn. Only those held out were not used to tune `compare`.
 - Normalized mutual information (NMI), all sets: compare {mean[nmi, compare]:.3f}, Leiden {mean[nmi, Leiden]:.3f},

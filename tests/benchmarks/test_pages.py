@@ -52,6 +52,16 @@ def test_quality_has_means_and_losses(results):
     assert ours[1:] == ["3", "0.067", "0.800", "0.800", "0.800"]
     assert theirs[1:] == ["1", "0.000", "0.800", "0.800", "0.800"]
     assert f"{PEER} on moons" in whole
+    # Methods that finished the same number of sets stand together.
+    counts = [int(line.split("|")[2]) for line in whole.split("## ")[0].splitlines() if "0.8" in line]
+    assert counts == [3, 1]
+
+
+def test_quality_has_the_loss_of_compare_on_the_sets_of_each_method(results):
+    results.keep("iris", recommend.COMPARE, 0, cell(0.55))
+    results.keep("wine (scaled)", recommend.COMPARE, 0, cell(0.8))
+    # 0.25 behind on the set of the peer, 0.125 on both.
+    assert "0.25." in written_page(results, MOST_ROWS)
 
 
 @pytest.mark.parametrize(("wanted", "expected"), [(5, 5), (4, 3)])
