@@ -21,6 +21,9 @@ def test_predict_uses_affinities(method, kind):
     model = method(2, affinity="precomputed").fit(graph)
     np.testing.assert_array_equal(model.predict(graph), model.labels_)
     assert clustering_accuracy([0, 0, 0, 1, 1, 1], model.labels_) == 1
+    if method is not LaplacianKModes:  # whose modes attract every row
+        nothing = np.zeros((1, 6))
+        assert (model.predict(nothing)[0], *model.transform(nothing)[0]) == (-1, 0, 0)
 
 
 @pytest.mark.parametrize("method", METHODS)

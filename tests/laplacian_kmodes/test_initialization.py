@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from sklearn.datasets import make_blobs, make_circles
 
 from coterie import LaplacianKModes
+from coterie.fitting.report import FitReport
 from coterie.graphs import knn_graph
 from coterie.graphs.cuts import normalized_cut
 from coterie.laplacian_kmodes import initialization
@@ -166,6 +167,11 @@ class TestEmptyClusters:
         start = with_split_clusters(fitted.problem, labels, np.random.RandomState(0), 1)
         assert set(start.labels) == set(range(5))
         assert set(labels) == {1, 3}
+
+    def test_random_modes_are_different_rows(self, outliers):
+        problem = LaplacianKModes(len(outliers[0]), n_init=1, random_state=0)._fit(outliers[0]).problem
+        start = next(initialization.starts("random", problem, np.random.RandomState(0), FitReport(), 1))
+        assert len(np.unique(start.modes.points, axis=0)) == len(outliers[0])
 
     def test_fewer_different_rows_than_clusters(self):
         X = np.repeat([[0.0, 0], [5, 5]], 10, axis=0)
