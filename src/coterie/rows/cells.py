@@ -288,11 +288,19 @@ def _style(
         f"{shortened(names[i], MOST_OF_A_NAME)!r} has {', '.join(map(repr, signed[i][:3]))}"
         for i in sorted(signed, key=lambda i: len(possible[i]))[:3]
     ]
+    if common:
+        i, text = next((i, text) for i, texts in signed.items() for text in texts if _signs([text]))
+        ways = (
+            f"{text.replace(groups, '').replace(point, '.')} with the decimal sign {point!r}"
+            for point, groups in readings.values()
+        )
+        shown = [f"{text!r} of {shortened(names[i], MOST_OF_A_NAME)!r} is {', and '.join(ways)}"]
     raise TableError(
-        f"the numbers {'can be read in two ways' if common else 'cannot be read in one way'}: {'; '.join(shown)}. ",
-        "Say what the decimal sign is: {} or {}, or leave columns out: {}.",
+        f"the numbers can be read in {'two ways' if common else 'no single way'}: {'; '.join(shown)}. ",
+        "Say which: {} or {}; what separates thousands: {}; or leave columns out: {}.",
         Setting("decimal", "."),
         Setting("decimal", ","),
+        Setting("thousands"),
         Setting("exclude"),
     )
 
