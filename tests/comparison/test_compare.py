@@ -169,8 +169,9 @@ def test_method_with_less_than_half_of_the_information_is_not_recommended():
 
 def test_differences_name_clusters_that_are_several_others():
     split = np.where(np.arange(60) < 10, 3, A)
+    split[np.flatnonzero(A == 1)[0]] = 3  # which is no part worth a word
     words = _difference(fake_fit("k-means", split), fake_fit("gmm", A))
-    assert words == "gmm: 83% of the rows in the same clusters; cluster 0 of gmm is 0 and 3 of k-means."
+    assert words == "gmm: 82% of the rows in the same clusters; cluster 0 of gmm is 0 and 3 of k-means."
 
 
 @pytest.mark.parametrize("k", [2, 4])
