@@ -72,14 +72,17 @@ def _k_means(
         return vars(cost) | {"cpu_seconds": cpu, "objective": float(model.inertia_)}
 
 
-def _mixture(folder: Path, seeds: np.ndarray, n_iterations: int, *, n_workers: int) -> dict[str, Any]:
-    """Fit vc-GMM on a coreset of 65,536 rows: here with one thread, or on so many workers."""
-    options: dict[str, Any] = {"coreset_size": 65_536, "max_iter": n_iterations, "tol": 0, "random_state": 0}
+def _mixture(
+    folder: Path, seeds: np.ndarray, n_iterations: int, *, n_workers: int, coreset_size: int | None = 65_536
+) -> dict[str, Any]:
+    """Fit a mixture to a coreset of files, or to all rows in memory: here with one thread, or on so many workers."""
+    options: dict[str, Any] = {"coreset_size": coreset_size, "max_iter": n_iterations, "tol": 0}
+    options |= {"random_state": 0} if coreset_size else {"init": seeds}
     model = coterie.TruncatedGaussianMixture(len(seeds), n_threads=1, **options)
     with ExitStack() as stack:
-        if n_workers:
-            _client(stack, n_workers)
-        rows = coterie.dask.rows(str(folder)) if n_workers else _in_memory(folder)
+        client = _client(stack, n_workers) if n_workers else None
+        held = _on_workers(client, folder) if client and not coreset_size else str(folder)
+        rows = coterie.dask.rows(held) if client else _in_memory(folder)
         with measured() as cost:
             model.fit(rows)
     return vars(cost) | {"objective": float(model.lower_bound_)}
@@ -113,6 +116,11 @@ CONTENDERS: dict[str, dict[str, Contender]] = {
         "coterie, 1 thread": Contender("coterie", partial(_mixture, n_workers=0)),
         "coterie.dask, 1 worker of files": _on(_mixture, 1),
         "coterie.dask, 2 workers of files": _on(_mixture, 2),
+    },
+    "mixture of all rows": {
+        "coterie, 1 thread": Contender("coterie", partial(_mixture, n_workers=0, coreset_size=None)),
+        "coterie.dask, 1 worker": _on(_mixture, 1, coreset_size=None),
+        "coterie.dask, 2 workers": _on(_mixture, 2, coreset_size=None),
     },
 }
 
