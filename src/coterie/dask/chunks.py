@@ -121,9 +121,9 @@ def chunks_of(X: Any, options: Mapping[str, Any], client: Any) -> Chunks:
         return _of_files(os.fspath(X), given, client)
     kind = type(X).__module__.partition(".")[0]
     if kind.startswith("dask") and hasattr(X, "chunks"):
-        return _of_array(X)
+        return _of_array(X, client)
     if kind.startswith("dask") and hasattr(X, "partitions"):
-        return _of_frame(X, given)
+        return _of_frame(X, given, client)
     raise TypeError(
         f"X ({type(X).__name__}) is neither a Dask array, a Dask DataFrame nor a path: estimators take rows of this "
         "process as they are, or pass dask.array.from_array(X, chunks=...)."
@@ -159,7 +159,7 @@ def _measured(file: File) -> tuple[int, np.dtype[Any]]:
     return rows.shape[0], rows.dtype
 
 
-def _of_array(X: Any) -> Chunks:
+def _of_array(X: Any, client: Any) -> Chunks:
     if X.ndim != 2:
         raise ValueError(f"Expected 2D array, got {X.ndim}D array instead: shape {X.shape}.")
     if X.numblocks[1] > 1:
@@ -169,7 +169,7 @@ def _of_array(X: Any) -> Chunks:
     if np.any(np.isnan(sizes)):
         import dask
 
-        sizes = np.array(dask.compute(*[dask.delayed(len)(part) for part in delayed]))
+        sizes = np.array(client.gather(client.compute([dask.delayed(len)(part) for part in delayed])))
     numbers, starts = np.flatnonzero(sizes), np.concatenate([[0], np.cumsum(sizes)[:-1]])
     if len(numbers) == 0:
         raise ValueError(f"Found array with 0 sample(s) (shape={X.shape}) while a minimum of 1 is required.")
@@ -177,14 +177,14 @@ def _of_array(X: Any) -> Chunks:
     return Chunks(chunks, as_rows(np.ones((1, X.shape[1]), dtype=X.dtype)), [delayed[i] for i in numbers], X)
 
 
-def _of_frame(X: Any, columns: Mapping[str, Any]) -> Chunks:
+def _of_frame(X: Any, columns: Mapping[str, Any], client: Any) -> Chunks:
     X = X.optimize()  # which may leave out partitions
-    lengths = np.asarray(X.map_partitions(len).compute(), dtype=np.intp)
+    lengths = np.asarray(client.compute(X.map_partitions(len)).result(), dtype=np.intp)
     numbers = np.flatnonzero(lengths)
     if len(numbers) == 0:
         raise ValueError("X has no rows.")
     starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
     delayed = X.to_delayed()
     chunks: list[Chunk] = [Partition(int(i), int(starts[i]), int(lengths[i]), columns) for i in numbers]
-    first = X.partitions[int(numbers[0])].head(1, npartitions=1, compute=True)
+    first = client.compute(X.partitions[int(numbers[0])].head(1, compute=False)).result()
     return Chunks(chunks, as_rows(first, **columns), [delayed[i] for i in numbers], X)

@@ -214,7 +214,7 @@ class WorkerPasses(Passes):
         self.firsts -= self.firsts[0]
         self.n_threads, self._threads_of_worker = effective_n_threads(None), n_threads
         if hasattr(sample_weight, "compute"):
-            sample_weight = sample_weight.compute()
+            sample_weight = self._client.compute(sample_weight).result()
         self.weights = check_sample_weight(sample_weight, source)
         self.rows: Rows = source.opened_by(self)
         self._n_clusters: int | None = None
@@ -389,11 +389,12 @@ class WorkerPasses(Passes):
 
     def _wait(self, futures: list[Any]) -> None:
         """Wait for futures; a `ClusterLostError` if the scheduler is lost, or there are no workers for five minutes."""
-        while any(future.status == "pending" for future in futures):
-            try:
-                distributed().wait(futures, timeout=_INTERVAL)
-            except (TimeoutError, CancelledError):
-                self._alive()
+        for future in futures:
+            while future.status == "pending":
+                try:
+                    future.exception(timeout=_INTERVAL)  # of its client, which need not be the current one
+                except (TimeoutError, CancelledError):
+                    self._alive()
 
     # --- who holds what ----------------------------------------------------------------------------------------------
 

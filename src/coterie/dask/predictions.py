@@ -25,14 +25,12 @@ def by_chunk(model: Any, method: str, chunks: Chunks) -> Any:
     return da.concatenate(parts)
 
 
-def score_of(model: Any, chunks: Chunks) -> float:
+def score_of(model: Any, chunks: Chunks, client: Any) -> float:
     """Return the score of all rows: of k-means minus the inertia, of a mixture the mean log-likelihood."""
     if hasattr(model, "score_samples"):
-        return float(by_chunk(model, "score_samples", chunks).mean().compute())
+        return float(client.compute(by_chunk(model, "score_samples", chunks).mean()).result())
     check_is_fitted(model)
-    import dask
-
-    return float(np.sum(dask.compute(*_delayed(model, "score", chunks))))
+    return float(np.sum(client.gather(client.compute(_delayed(model, "score", chunks)))))
 
 
 def _delayed(model: Any, method: str, chunks: Chunks) -> list[Any]:

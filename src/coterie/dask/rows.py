@@ -99,7 +99,9 @@ class WorkerRows(Rows):
                 f"{method} of coterie.dask.rows takes no other arguments: those are for rows of this process "
                 f"({', '.join(options) or 'sample_weight'})."
             )
-        return score_of(model, self.chunks) if method == "score" else by_chunk(model, method, self.chunks)
+        if method == "score":
+            return score_of(model, self.chunks, self.client)
+        return by_chunk(model, method, self.chunks)
 
     def with_dtype(self, dtype: Any) -> Self:
         """Return the same rows in another type."""
