@@ -36,15 +36,6 @@ struct ExactArrays {
     }
 };
 
-template <class T>
-void bind_exact_centers(nb::module_& m, const char* name) {
-    nb::class_<ExactArrays<T>>(m, name);
-    m.def("exact_centers", [](In2<T> centers, In2<T> relative, In1<T> offsets, In1<double> squares,
-                              std::optional<In1<double>> own_squares, In1<double> shift, In1<std::int32_t> order) {
-        return ExactArrays<T>{centers, relative, offsets, squares, own_squares, shift, order};
-    });
-}
-
 // What is the same for all rows in one iteration with bounds; keeps the arrays alive.
 template <class T>
 struct BoundedOptions {
@@ -78,8 +69,13 @@ BoundedOptions<T> bounded_options(In1<std::int32_t> order, In1<std::int32_t> slo
 }
 
 template <class T>
-void bind_bounded_options(nb::module_& m, const char* name) {
-    nb::class_<BoundedOptions<T>>(m, name);
+void bind_options(nb::module_& m, const char* centers, const char* options) {
+    nb::class_<ExactArrays<T>>(m, centers);
+    nb::class_<BoundedOptions<T>>(m, options);
+    m.def("exact_centers", [](In2<T> centers, In2<T> relative, In1<T> offsets, In1<double> squares,
+                              std::optional<In1<double>> own_squares, In1<double> shift, In1<std::int32_t> order) {
+        return ExactArrays<T>{centers, relative, offsets, squares, own_squares, shift, order};
+    });
     m.def("bounded_options", &bounded_options<T>);
 }
 
@@ -347,10 +343,8 @@ void bind_centers(nb::module_& m) {
         const ByteLimits limits = kernels().of<float>().byte_limits;
         return nb::make_tuple(limits.least_columns, limits.least_centers, limits.least_products, limits.bound_columns);
     });
-    bind_exact_centers<float>(m, "ExactCentersFloat32");
-    bind_exact_centers<double>(m, "ExactCentersFloat64");
-    bind_bounded_options<float>(m, "BoundedOptionsFloat32");
-    bind_bounded_options<double>(m, "BoundedOptionsFloat64");
+    bind_options<float>(m, "ExactCentersFloat32", "BoundedOptionsFloat32");
+    bind_options<double>(m, "ExactCentersFloat64", "BoundedOptionsFloat64");
     for_each_block([&]<class Block>() { bind_assignment<Block>(m); });
     for_each_block([&]<class Block>() { bind_pairs_of<Block>(m); });
     bind_distances<float>(m);

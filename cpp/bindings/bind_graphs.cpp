@@ -109,8 +109,7 @@ template <class T>
 void nearest_of_candidates(const DenseBlock<T>& rows, In2<T> points, In1<Index> row_order, In2<std::int32_t> candidates,
                            bool are_points, Out2<std::int32_t> ids, Out2<T> squares, int n_threads) {
     const DenseRows<T> x = rows.view();
-    const Index n_points = points.shape(0), m = candidates.shape(1);
-    const Index n_kept = ids.shape(1);
+    const Index n_points = points.shape(0), m = candidates.shape(1), n_kept = ids.shape(1);
     require(points.shape(1) == x.n_columns, "points and rows differ in width");
     require(!are_points || n_points == x.n_rows, "rows are not the points");
     require_between(0, x.n_rows, "row_order is out of range", row_order);

@@ -131,11 +131,11 @@ struct type_caster<coterie::ArrayOf<T, N>> {
         const Flags as_is = flags & ~static_cast<Flags>(cast_flags::convert);
         make_caster<Base> caster;
         if (!caster.from_python(source, as_is, cleanup)) {
+            if (flags == as_is || !std::is_const_v<T>) return false;
             make_caster<ndarray<ro>> given;
-            if (std::is_const_v<T> && !std::is_same_v<T, const double> && given.from_python(source, as_is, cleanup) &&
-                given.value.dtype() != dtype<T>())
-                return false;
-            if (!std::is_const_v<T> || !caster.from_python(source, flags, cleanup)) return false;
+            const bool is_exact = std::is_same_v<T, const double> || !given.from_python(source, as_is, cleanup) ||
+                                  given.value.dtype() == dtype<T>();
+            if (!is_exact || !caster.from_python(source, flags, cleanup)) return false;
         }
         value = Array(std::move(caster.value));
         return true;
