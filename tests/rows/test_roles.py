@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import coterie
-from coterie.rows import prepare_rows
+from coterie.rows import open_rows, prepare_rows, table_roles
 
 pandas = pytest.importorskip("pandas")
 pyarrow = pytest.importorskip("pyarrow")
@@ -212,3 +212,13 @@ def test_an_index_of_a_data_frame_is_not_noted():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         coterie.KMeans(2, random_state=0).fit(frame)
+
+
+def test_roles_of_a_file_choose_its_columns(tmp_path):
+    """Also without names of columns."""
+    path = tmp_path / "x.csv"
+    for header in ("", "age,income,place\n"):
+        path.write_text(header + "".join(f"{i % 50}.5,{i % 7}.25,town {i}\n" for i in range(N)))
+        roles = table_roles(path)
+        assert roles.names == roles.features == (("age", "income") if header else ("0", "1"))
+        assert open_rows(path, columns=list(roles.features)).shape == (N, 2)

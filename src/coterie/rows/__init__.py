@@ -8,7 +8,7 @@ one column of vectors. `Rows.metadata_columns` is the table of the others. `regi
 from coterie.rows.adapt import as_rows
 from coterie.rows.files import open_rows
 from coterie.rows.formats import register_format
-from coterie.rows.prepare import prepare_rows
+from coterie.rows.prepare import prepare_rows, table_roles
 from coterie.rows.roles import TableRoles
 from coterie.rows.source import Block, Rows
 
@@ -20,4 +20,5 @@ __all__ = [
     "prepare_rows",
     "register_format",
     "TableRoles",
+    "table_roles",
 ]

@@ -39,8 +39,8 @@ def column_positions(names: Sequence[str | None], wanted: Columns) -> list[int]:
         return places[name][0]
 
     def matches(column: Any) -> Sequence[int]:
-        if not isinstance(column, str):
-            return [int(column)] if 0 <= column < len(names) else []
+        if not isinstance(column, str) or (column.isdecimal() and places.keys() == {None}):
+            return [int(column)] if 0 <= int(column) < len(names) else []
         if column in places:
             return [position(column)]
         first, colon, last = column.partition(":")

@@ -19,7 +19,7 @@ from coterie.rows.checks import BadRowError, leave_out
 from coterie.rows.columns import Columns, column_positions
 from coterie.rows.derived import complete_rows, derived, landed
 from coterie.rows.files import read_rows
-from coterie.rows.roles import CATEGORY_LIMIT
+from coterie.rows.roles import CATEGORY_LIMIT, TableRoles
 from coterie.rows.source import Rows, SparseRows
 
 Missing: TypeAlias = Literal["error", "drop", "mean", "median"]
@@ -139,6 +139,38 @@ def prepare_rows(
     if encoded:
         rows = transformed(rows, _encoder(rows, encoded, handle_unknown), encoded)
     return rows
+
+
+def table_roles(X: Any, **options: Any) -> TableRoles | None:
+    """Return the features of a table, and the reasons why other columns are none: `roles` of its rows.
+
+    Parameters
+    ----------
+    X : path or table
+        Input of `open_rows` or `as_rows`.
+    options
+        Other arguments of `prepare_rows`, such as `exclude` and `categories`.
+
+    Returns
+    -------
+    TableRoles or None
+        None if X is not a table, or the features are given.
+
+    Raises
+    ------
+    ValueError
+        If the table cannot be read or has no features.
+
+    Examples
+    --------
+    >>> import pyarrow
+    >>> from coterie.rows import table_roles
+    >>> print(table_roles(pyarrow.table({"id": [7, 3, 9], "age": [20.5, 30, 70], "name": ["Al", "Bo", "Cy"]})))
+    Used: 1 column (age). Left out: id (id); name (text).
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return prepare_rows(X, missing="drop", **options).roles
 
 
 def rows_to_fit(X: Any, warn: Callable[[str], None]) -> Rows:

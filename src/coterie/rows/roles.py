@@ -98,7 +98,7 @@ class TableRoles:
     Attributes
     ----------
     features : tuple of str
-        Names of the columns to cluster.
+        Names of the columns to cluster; their numbers where columns have no names.
     categories : tuple of str
         Names of the columns that are encoded.
     left_out : tuple of (str, str)
@@ -115,6 +115,11 @@ class TableRoles:
     left_out: tuple[tuple[str, str], ...] = ()
     scales: tuple[str, str] | None = None
     remarks: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the features."""
+        return self.features
 
     @property
     def noted(self) -> tuple[tuple[str, str], ...]:
