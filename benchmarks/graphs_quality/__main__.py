@@ -41,8 +41,7 @@ if __name__ == "__main__":
     )  # fmt: skip
     parser.add("--limit", default=300.0, help="seconds after which a cell is given up")
     parser.add("--most-rows", default=MOST_ROWS, quick=QUICK_ROWS, help="drawn of larger sets")
-    text = f"write {PAGE.name} of what is there, and the table of {GUIDE.name}"
-    parser.add_argument("--page", action="store_true", help=text)
+    parser.add_argument("--page", action="store_true", help=f"write {PAGE.name}, table of {GUIDE.name}")
     options = parser.read()
     limit_threads(1)
     results = Results(RESULTS / f"graphs_quality-{options.most_rows}")
