@@ -22,7 +22,7 @@ _PAGE = """# Quality on labeled data sets
 
 Which method finds the known classes of a data set, given only the rows and the number of classes k? On {n_common} data
 sets, coterie's best method, {ours[0]}, is on average {ours[1]} less accurate than the best method of each set, and
-the best competitor, {peer[0]}, {peer[1]}. `compare` was tuned on these sets; [its page](compare.md) has others.
+{peer[0]}, the best competitor, {peer[1]}. `compare` was tuned on these sets: see its [results on others](compare.md).
 
 - **Accuracy** is the share of rows in the cluster of their class; clusters are matched to classes one to one.
 - The **loss** of a method on a data set is the best accuracy of all methods on this page, minus its own. If the best
@@ -32,7 +32,7 @@ the best competitor, {peer[0]}, {peer[1]}. `compare` was tuned on these sets; [i
 ## Loss of accuracy
 
 These are the {n_common} of {n_sets} data sets that all methods of the table finished; methods that finished fewer than
-nine tenths, and variants, are left out. Lower is better. Methods of coterie ([guide](../guide/index.md)) are bold.
+nine tenths, and binary variants, are left out. Lower is better. Bold: methods of coterie ([guide](../guide/index.md)).
 
 {losses}
 
@@ -44,8 +44,8 @@ handwritten digits and curved shapes, k-means and mixture on some tables and tex
 
 ## All methods
 
-Means over the data sets that the method finished: compare only methods with the same number of sets. Slower methods
-were not run on some sets of more than 11,000 rows. On the sets finished by any given method, compare has a mean loss of
+Means over the data sets that the method finished, comparable only for the same number of sets. Slower methods were
+not run on some sets of more than 11,000 rows. On the sets finished by any given method, compare has a mean loss of
 at most {most:.2f}. NMI: normalized mutual information; ARI: adjusted Rand index; binary: all edges of the graph have
 weight 1, by default long ones have less.
 
@@ -202,5 +202,5 @@ def losses(results: Results) -> str:
         if "binary" not in method
     ]  # fmt: skip
     lines.sort(key=lambda line: float(line[1]) + float(line[2]))
-    counts = [f"mean loss, {len(names)} {kind}" for names, kind in zip(kinds, ("real", "generated"))]
+    counts = [f"mean loss, {len(names)} {kind} sets" for names, kind in zip(kinds, ("real", "generated"))]
     return "\n".join(markdown_table(["method", *counts, "largest loss", "mean CPU s"], lines))
