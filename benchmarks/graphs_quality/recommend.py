@@ -37,16 +37,15 @@ _PAGE = """# Recommendations of compare
 
 [`coterie.compare`](../how-to/compare_methods.md) fits k-means, Gaussian mixtures and three graph methods, and scores
 their clusters without known classes. On {n_held} generated data sets that were not used to tune it, the method with
-the highest score has a mean accuracy of {held[accuracy, compare]:.3f}, Leiden {held[accuracy, Leiden]:.3f}, and
-k-means {held[accuracy, k-means]:.3f}. On the real data sets, which were used to tune it, compare has
-{real[accuracy, compare]:.3f}, Leiden {real[accuracy, Leiden]:.3f}, and k-means {real[accuracy, k-means]:.3f}.
+the highest score has a mean accuracy of {held[accuracy, compare]:.3f}, Leiden (communities of a graph of neighbors,
+not one of the five) {held[accuracy, Leiden]:.3f}, and k-means {held[accuracy, k-means]:.3f}. On the real data sets,
+which were used to tune it: {real[accuracy, compare]:.3f}, {real[accuracy, Leiden]:.3f}, {real[accuracy, k-means]:.3f}.
 
 ## Accuracy
 
 Accuracy is the share of rows in the cluster of their class; clusters are matched to classes one to one. "compare" is
 the method with the highest score, also where none is recommended; "best of the five" is the most accurate by the known
 classes. The **loss** is the accuracy of the best of the five, minus that of compare.
-Leiden finds communities of a graph of nearest neighbors; it is not one of the five.
 
 {tables[0]}
 
