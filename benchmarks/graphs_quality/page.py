@@ -75,7 +75,8 @@ $ COTERIE_DATA=folder python -m benchmarks.graphs_quality --page
 The [data sets](index.md) are in `folder`. {n_cells} fits, {dates}. {sets} Each method runs once (seed 0) on one
 thread, with its defaults and k. Exceptions and names:
 
-- compare: run `python -m benchmarks.graphs_quality.recommend --most-rows {most_rows}` first.
+- compare: run `python -m benchmarks.graphs_quality.recommend --most-rows {most_rows}` first. Its fits use at
+  most 20,000 rows, the last one all.
 - k-means: best of ten restarts. Leiden: 15 neighbors, and the resolution that gives about k clusters.
 - total variation: `TotalVariationClustering`; multilevel: `MultilevelGraphClustering`; binary: `weights="binary"`.
 - mixture: `TruncatedGaussianMixture`. Laplacian K-modes: `LaplacianKModes`, whose defaults were tuned on some sets.
