@@ -174,6 +174,13 @@ class TestInfo:
         assert main(["info", "long.csv"]) == 0
         assert "first 65,536 rows" in capsys.readouterr().out
 
+    def test_table_that_cannot_be_clustered_as_it_is(self, folder, capsys):
+        Path("gap.csv").write_text("x,y\n1.5,2\n,3.5\n4,5\n")
+        assert main(["info", "gap.csv", "--json"]) == 0
+        facts = json.loads(capsys.readouterr().out)
+        assert facts["rows"] == 3
+        assert "missing" in facts["problem"]
+
     def test_model_and_folder(self, fitted_array, rows, capsys):
         assert main(["info", "fitted/model.coterie", "--json"]) == 0
         facts = json.loads(capsys.readouterr().out)

@@ -137,3 +137,8 @@ def test_with_a_time_limit_bounds_begin_in_the_second_iteration():
     assert free.history_.algorithm.tolist() == [2] * 6
     np.testing.assert_array_equal(limited.labels_, free.labels_)
     np.testing.assert_array_equal(limited.cluster_centers_, free.cluster_centers_)
+
+
+def test_one_cluster_has_no_bounds():
+    with pytest.warns(RuntimeWarning, match="'lloyd' is used"):
+        assert KMeans(1, algorithm="elkan").fit(np.eye(5)).inertia_ == pytest.approx(4)
