@@ -175,11 +175,11 @@ class TestInfo:
         assert "first 65,536 rows" in capsys.readouterr().out
 
     def test_table_that_cannot_be_clustered_as_it_is(self, folder, capsys):
-        Path("gap.csv").write_text("x,y\n1.5,2\n,3.5\n4,5\n")
-        assert main(["info", "gap.csv", "--json"]) == 0
+        Path("texts.csv").write_text("x,y,z\nRome,red,late\nOslo,blue,soon\n")
+        assert main(["info", "texts.csv", "--json"]) == 0
         facts = json.loads(capsys.readouterr().out)
-        assert facts["rows"] == 3
-        assert "missing" in facts["problem"]
+        assert (facts["rows"], facts["table"][0]["type"]) == (2, "string")
+        assert "no columns of numbers" in facts["problem"]
 
     def test_model_and_folder(self, fitted_array, rows, capsys):
         assert main(["info", "fitted/model.coterie", "--json"]) == 0

@@ -243,7 +243,7 @@ def profile_columns(
     """Describe columns by a `pyarrow.Table` of their first cells; `formats` and `problems` are those of text columns,
     `index` columns are ids, and only a whole table has constant ones.
     """
-    columns = [ColumnProfile(field.name, str(field.type)) for field in sample.schema]
+    columns = [ColumnProfile(field.name, str(field.type).removeprefix("large_")) for field in sample.schema]
     numbers = []
     for i, found in enumerate(columns):
         cells, format = sample.column(i), formats.get(i)
