@@ -31,13 +31,13 @@ sets, coterie's best method, {ours[0]}, is on average {ours[1]} less accurate th
 
 ## Loss of accuracy
 
-These are the {n_common} of {n_sets} data sets that all methods of the table finished; methods that finished fewer than
-nine tenths, and binary variants, are left out. Lower is better. Bold: methods of coterie ([guide](../guide/index.md)).
+These are the {n_common} of {n_sets} data sets that all methods of the table finished (not: {unfinished}).
+Binary variants, and methods that finished fewer than nine tenths, are left out. Bold: [coterie](../guide/index.md).
 
 {losses}
 
-CPU seconds include ten restarts of k-means, Leiden's search for k clusters, and compare's fits to at most 20,000 rows,
-but not the last fit of its chosen method to all rows.
+CPU s: k-means with ten restarts; Leiden with its search for k clusters; compare without the last fit to all rows (add
+about that of the chosen method).
 
 Methods that cluster a graph of nearest neighbors (total variation, multilevel, Laplacian K-modes, Leiden) are ahead on
 handwritten digits and curved shapes, k-means and mixture on some tables and texts.
@@ -45,17 +45,16 @@ handwritten digits and curved shapes, k-means and mixture on some tables and tex
 ## All methods
 
 Means over the data sets that the method finished, comparable only for the same number of sets. Slower methods were
-not run on some sets of more than 11,000 rows. On the sets finished by any given method, compare has a mean loss of
-at most {most:.2f}. NMI: normalized mutual information; ARI: adjusted Rand index; binary: all edges of the graph have
-weight 1, by default long ones have less.
+not run on some sets of more than 11,000 rows. On the sets of each row, compare has a mean loss of at most {most:.2f}.
+NMI: normalized mutual information; ARI: adjusted Rand index; binary: all edges weigh 1 (default: long ones less).
 
 {means}
 
 ## Accuracy on real data
 
-Bold: best of these methods (compare can also choose mixture, and fits with up to three restarts). Dash: not finished or
-measured. Handwritten digits: digits, optdigits, pendigits, mnist. Photos: cifar-10. Texts: snippets, webkb4, 20news,
-rcv1. Graph, not counted above: 20news graph. Others: tables, (scaled) with standardized columns; 99 to 331,152 rows.
+Bold: best. compare may differ from all others: it restarts up to three times, and can choose mixture. k-means is
+coterie's. Dash: not finished or run. Handwritten: digits, optdigits, pendigits, mnist. Photos: cifar-10. Texts:
+snippets, webkb4, 20news, rcv1. Graph, not counted above: 20news graph. Others: tables (scaled: standardized columns).
 
 {accuracies[0]}
 
@@ -72,11 +71,11 @@ $ pip install leidenalg igraph genieclust evoc  # competitors, if wanted
 $ COTERIE_DATA=folder python -m benchmarks.graphs_quality --page
 ```
 
-The [data sets](index.md) are in `folder`. {n_cells} fits, {dates}. {sets} Each method runs once (seed 0) on one
-thread, with its defaults and k. Exceptions and names:
+The [data sets](index.md) are in `folder`. {n_cells} fits, {dates}. {sets}
+Each method runs once (seed 0) on one thread, with its defaults and k. Exceptions and names:
 
-- compare: run `python -m benchmarks.graphs_quality.recommend --most-rows {most_rows}` first. Its fits use at
-  most 20,000 rows, the last one all.
+- compare: run `python -m benchmarks.graphs_quality.recommend --most-rows {most_rows}` first. Its fits use 20,000
+  rows at most, its last fit all rows.
 - k-means: best of ten restarts. Leiden: 15 neighbors, and the resolution that gives about k clusters.
 - total variation: `TotalVariationClustering`; multilevel: `MultilevelGraphClustering`; binary: `weights="binary"`.
 - mixture: `TruncatedGaussianMixture`. Laplacian K-modes: `LaplacianKModes`, whose defaults were tuned on some sets.
@@ -162,7 +161,7 @@ def _missing(cells: pd.DataFrame) -> str:
     failed = cells.dropna(subset=FAILED).groupby("method", sort=False)["set"]
     failures = "; ".join(f"{method} on {', '.join(names)}" for method, names in failed)
     absent = ", ".join(name for name in SETS if name not in set(cells["set"]))
-    found = {"Stopped by the time limit, or failed with an error": failures, "Not measured": absent}
+    found = {"Stopped by the limit of 300 s, or failed": failures, "Not measured": absent}
     return "".join(f"\n{what}: {names}.\n" for what, names in found.items() if names)
 
 
@@ -175,6 +174,7 @@ def written_page(results: Results, most_rows: int) -> str:
         peer=_closest(behind, False),
         n_common=len(behind),
         n_sets=len(of_all),
+        unfinished=", ".join(of_all.index.difference(behind.index, sort=False)) or "none",
         most=pd.Series(of_all.loc[own.notna(), COMPARE].mean() for _, own in of_all.items()).max(),
         most_rows=most_rows,
         losses=losses(results),
@@ -182,7 +182,7 @@ def written_page(results: Results, most_rows: int) -> str:
         accuracies=["\n".join(_accuracies(cells, sets)) for sets in (REAL, GENERATED)],
         n_cells=cells[FAILED].isna().sum(),
         dates=" to ".join(dict.fromkeys((dates[0], dates[-1]))),
-        sets="All rows are used." if most_rows >= MOST_ROWS else f"Larger sets: {most_rows:,} drawn rows.",
+        sets="All rows: 99 to 331,152." if most_rows >= MOST_ROWS else f"Larger sets: {most_rows:,} rows.",
         machines="\n".join(sorted({machine_line(machine) for machine in cells["machine"]})),
         missing=_missing(cells),
     )

@@ -38,8 +38,8 @@ _PAGE = """# Recommendations of compare
 [`coterie.compare`](../how-to/compare_methods.md) fits k-means, Gaussian mixtures and three graph methods, and scores
 their clusters without known classes. On {n_held} generated data sets that were not used to tune it, the method with
 the highest score has a mean accuracy of {held[accuracy, compare]:.3f}, Leiden (communities of a graph of neighbors,
-not one of the five) {held[accuracy, Leiden]:.3f}, and k-means {held[accuracy, k-means]:.3f}. On the real data sets,
-which were used to tune it: {real[accuracy, compare]:.3f}, {real[accuracy, Leiden]:.3f}, {real[accuracy, k-means]:.3f}.
+not one of the five) {held[accuracy, Leiden]:.3f}, and k-means {held[accuracy, k-means]:.3f}. On the real sets, used
+to tune it: {real[accuracy, compare]:.3f}, Leiden {real[accuracy, Leiden]:.3f}, k-means {real[accuracy, k-means]:.3f}.
 
 ## Accuracy
 
@@ -49,7 +49,7 @@ classes. The **loss** is the accuracy of the best of the five, minus that of com
 
 {tables[0]}
 
-- Accuracies are means, the largest loss is that of one set. Only the sets held out were not used to tune `compare`.
+- Accuracies are means, the largest loss is that of one set. All but the held-out sets were used to tune `compare`.
 - Real and generated data sets are those of [Quality](graphs_quality.md). For random ones, the number, shapes, sizes and
   widths of clusters, the columns and the noise are drawn.
 - Normalized mutual information (NMI), all sets: compare {mean[nmi, compare]:.3f}, Leiden {mean[nmi, Leiden]:.3f},
@@ -57,7 +57,7 @@ classes. The **loss** is the accuracy of the best of the five, minus that of com
 
 ## Loss by confidence
 
-How sure `compare` is ([definition](../how-to/compare_methods.md#confidence)), and its loss. "open": none recommended.
+By [confidence](../how-to/compare_methods.md#confidence); all sets but {n_held} were tuned on. "open": none recommended.
 
 {tables[1]}
 
