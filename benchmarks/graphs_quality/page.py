@@ -32,7 +32,7 @@ sets, coterie's best method, {ours[0]}, is on average {ours[1]} less accurate th
 ## Loss of accuracy
 
 These are the {n_common} of {n_sets} data sets that all methods of the table finished (not: {unfinished}).
-Binary variants, and methods that finished fewer than nine tenths, are left out. Bold: [coterie](../guide/index.md).
+Binary variants, and methods that finished under 90% of the sets, are left out. Bold: [coterie](../guide/index.md).
 
 {losses}
 
@@ -52,7 +52,7 @@ NMI: normalized mutual information; ARI: adjusted Rand index; binary: all edges 
 
 ## Accuracy on real data
 
-Bold: best. compare may differ from all others: it restarts up to three times, and can choose mixture. k-means is
+Bold: best of a row. compare may differ from all: it restarts up to three times, or chooses mixture. k-means is
 coterie's. Dash: not finished or run. Handwritten: digits, optdigits, pendigits, mnist. Photos: cifar-10. Texts:
 snippets, webkb4, 20news, rcv1. Graph, not counted above: 20news graph. Others: tables (scaled: standardized columns).
 
@@ -71,7 +71,7 @@ $ pip install leidenalg igraph genieclust evoc  # competitors, if wanted
 $ COTERIE_DATA=folder python -m benchmarks.graphs_quality --page
 ```
 
-The [data sets](index.md) are in `folder`. {n_cells} fits, {dates}. {sets}
+The [data sets](index.md) are in `folder`. {n_cells} fits, {dates}, {sets}
 Each method runs once (seed 0) on one thread, with its defaults and k. Exceptions and names:
 
 - compare: run `python -m benchmarks.graphs_quality.recommend --most-rows {most_rows}` first. Its fits use 20,000
@@ -182,7 +182,7 @@ def written_page(results: Results, most_rows: int) -> str:
         accuracies=["\n".join(_accuracies(cells, sets)) for sets in (REAL, GENERATED)],
         n_cells=cells[FAILED].isna().sum(),
         dates=" to ".join(dict.fromkeys((dates[0], dates[-1]))),
-        sets="All rows: 99 to 331,152." if most_rows >= MOST_ROWS else f"Larger sets: {most_rows:,} rows.",
+        sets="to all rows (99 to 331,152)." if most_rows >= MOST_ROWS else f"larger sets: {most_rows:,} rows.",
         machines="\n".join(sorted({machine_line(machine) for machine in cells["machine"]})),
         missing=_missing(cells),
     )
