@@ -182,7 +182,7 @@ def written_page(results: Results, most_rows: int) -> str:
         accuracies=["\n".join(_accuracies(cells, sets)) for sets in (REAL, GENERATED)],
         n_cells=cells[FAILED].isna().sum(),
         dates=" to ".join(dict.fromkeys((dates[0], dates[-1]))),
-        sets="to all rows (99 to 331,152)." if most_rows >= MOST_ROWS else f"larger sets: {most_rows:,} rows.",
+        sets="to 99 to 331,152 rows." if most_rows >= MOST_ROWS else f"larger sets: {most_rows:,} rows.",
         machines="\n".join(sorted({machine_line(machine) for machine in cells["machine"]})),
         missing=_missing(cells),
     )

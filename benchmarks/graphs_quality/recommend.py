@@ -57,7 +57,7 @@ classes. The **loss** is the accuracy of the best of the five, minus that of com
 
 ## Loss by confidence
 
-By [confidence](../how-to/compare_methods.md#confidence); the {n_held} held out were not tuned on. "open": none recommended.
+By [confidence](../how-to/compare_methods.md#confidence); {n_held} sets were not tuned on. "open": none recommended.
 
 {tables[1]}
 
