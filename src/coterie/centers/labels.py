@@ -37,10 +37,7 @@ def labels_and_squares(
 
 def label_all(passes: Passes, centers: Array, shift: FloatArray) -> tuple[IntArray, FloatArray]:
     """Do the same as `labels_and_squares` for all rows of a fit."""
-    parts = passes.run(_label, (centers, shift))
-    if len(parts) == 1:
-        return parts[0]  # type: ignore[no-any-return]
-    labels, squares = zip(*parts)
+    labels, squares = zip(*passes.run(_label, (centers, shift)))
     return np.concatenate(labels), np.concatenate(squares)
 
 
