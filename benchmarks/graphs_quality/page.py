@@ -76,13 +76,13 @@ Each method runs once (seed 0) on one thread, with its defaults and k. Exception
 
 - compare: run `python -m benchmarks.graphs_quality.recommend --most-rows {most_rows}` first. Its fits use 20,000
   rows at most, its last fit all rows.
-- k-means: best of ten restarts. Leiden: 15 neighbors, and the resolution that gives about k clusters.
+- k-means: best of ten restarts. Leiden: 15 neighbors, the resolution of about k clusters.
 - total variation: `TotalVariationClustering`; multilevel: `MultilevelGraphClustering`; binary: `weights="binary"`.
 - mixture: `TruncatedGaussianMixture`. Laplacian K-modes: `LaplacianKModes`, whose defaults were tuned on some sets.
 - mean shift: `mode_update="mean_shift"`. HDBSCAN: `min_cluster_size=n/(10 k)`, noise counted as one cluster, no k.
 - Ward: `AgglomerativeClustering`; spectral: `SpectralClustering(assign_labels="cluster_qr")`, graph of neighbors.
 - [Genie](https://genieclust.gagolewski.com); [EVoC](https://github.com/TutteInstitute/evoc): `approx_n_clusters=k`.
-- webkb4, 20news and rcv1: 100 columns from latent semantic analysis, and rows of length 1. snippets: embeddings.
+- webkb4, 20news, rcv1: 100 columns from latent semantic analysis, rows of length 1. snippets: embeddings.
 
 {machines}
 {missing}"""
