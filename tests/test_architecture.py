@@ -20,19 +20,8 @@ from tests.support.sources import (
     python_files,
 )
 
-PUBLIC_MODULES = [
-    "coterie",
-    "coterie.seeding",
-    "coterie.coresets",
-    "coterie.graphs",
-    "coterie.metrics",
-    "coterie.datasets",
-    "coterie.passes",
-    "coterie.dask",
-    "coterie.plotting",
-    "coterie.rows",
-    "coterie.estimators",
-]
+PARTS = "seeding coresets graphs metrics datasets passes dask plotting rows estimators"
+PUBLIC_MODULES = ["coterie", *(f"coterie.{name}" for name in PARTS.split())]
 
 in_checkout = pytest.mark.skipif(not SOURCES.is_dir(), reason="the sources are not installed")
 

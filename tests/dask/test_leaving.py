@@ -49,14 +49,7 @@ def rows(far=False):
             False,
         ),
     ],
-    ids=[
-        "k-means",
-        "settled k-means",
-        "nested",
-        "settled nested",
-        "mixture",
-        "mixture with random candidates",
-    ],
+    ids=["k-means", "settled", "nested", "settled nested", "mixture", "random candidates"],
 )
 def test_a_worker_leaves(model, far):
     chunks = da.from_array(rows(far), chunks=(250, 4))

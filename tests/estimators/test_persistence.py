@@ -294,14 +294,7 @@ class TestFilesOfOthers:
             coterie.load(path)
 
     def test_attributes_that_predict_does_not_need_may_be_missing(self, model, path):
-        optional = (
-            "_cluster_scales",
-            "_outlier_scores",
-            "history_",
-            "inertia_",
-            "n_iter_",
-            "labels_",
-        )
+        optional = "_cluster_scales", "_outlier_scores", "history_", "inertia_", "n_iter_", "labels_"
         rewrite(path, lambda tree: [tree["fitted"].pop(name) for name in optional])
         same(coterie.load(path).predict(X), model.labels_)
 
