@@ -172,7 +172,9 @@ class TestInfo:
     def test_rows_that_describe_a_long_table(self, folder, capsys):
         pandas.DataFrame({"x": np.arange(70_000) % 7, "y": 0.5}).to_csv("long.csv", index=False)
         assert main(["info", "long.csv"]) == 0
-        assert "first 65,536 rows" in capsys.readouterr().out
+        out = capsys.readouterr().out
+        assert "first 65,536 rows" in out
+        assert re.search(r"^x +int64 .* 0 to 6 ", out, re.MULTILINE)
 
     def test_table_that_cannot_be_clustered_as_it_is(self, folder, capsys):
         Path("texts.csv").write_text("x,y,z\nRome,red,late\nOslo,blue,soon\n")

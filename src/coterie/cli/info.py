@@ -151,7 +151,9 @@ def _cells(column: dict[str, Any]) -> list[str]:
 def _end(value: Any) -> str:
     if value is None:
         return ""
-    return f"{value:.6g}" if isinstance(value, float) else short(str(value), _RANGE_WIDTH)
+    if isinstance(value, float):
+        return f"{value:.0f}" if value.is_integer() and abs(value) < 1e15 else f"{value:.6g}"
+    return short(str(value), _RANGE_WIDTH)
 
 
 def _command(file: str, n_rows: int, columns: Sequence[ColumnProfile]) -> str | None:

@@ -262,6 +262,9 @@ def profile_columns(
     if numbers:
         cells = parsed_numbers([sample.column(i) for i in numbers], [formats.get(i) for i in numbers])
         _profile_numbers([columns[i] for i in numbers], cells, is_whole)
+        for i, column in zip(numbers, cells.T):
+            if i in formats and np.array_equal(column, np.floor(column)):
+                columns[i].type = "int64"
     for i in numbers:
         found = columns[i]
         if found.looks_like in ("constant", "number") and _are_large_ids(found, sample.column(i)):
