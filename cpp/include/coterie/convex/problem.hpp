@@ -51,21 +51,6 @@ inline T sum_of_lanes(T (&lanes)[kLanes<T>]) {
 }
 
 template <class T>
-inline T sum_of_squares(const T* values, Index n) {
-    if (n < kLanes<T>) {
-        T sum = 0;
-        for (Index j = 0; j < n; ++j) sum = multiply_add_in_order(values[j], values[j], sum);
-        return sum;
-    }
-    T lanes[kLanes<T>] = {};
-    Index j = 0;
-    for (; j + kLanes<T> <= n; j += kLanes<T>)
-        for (Index l = 0; l < kLanes<T>; ++l) lanes[l] += values[j + l] * values[j + l];
-    for (Index l = 0; j < n; ++j, ++l) lanes[l] += values[j] * values[j];
-    return sum_of_lanes<T>(lanes);
-}
-
-template <class T>
 inline T dot_product(const T* a, const T* b, Index n) {
     if (n < kLanes<T>) {
         T sum = 0;
@@ -78,6 +63,11 @@ inline T dot_product(const T* a, const T* b, Index n) {
         for (Index l = 0; l < kLanes<T>; ++l) lanes[l] += a[j + l] * b[j + l];
     for (Index l = 0; j < n; ++j, ++l) lanes[l] += a[j] * b[j];
     return sum_of_lanes<T>(lanes);
+}
+
+template <class T>
+inline T sum_of_squares(const T* values, Index n) {
+    return dot_product(values, values, n);
 }
 
 // The threshold whose soft thresholding projects on the l1 ball of the radius; 0 inside. Each pass drops what the last
