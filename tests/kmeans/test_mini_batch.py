@@ -263,8 +263,8 @@ class TestParameters:
         assert seen == [(shape, 11)]
 
 
-def test_batches_of_sparse_rows_have_four_entries_for_each_column():
-    X = sp.csr_array((np.ones(100_000), (np.repeat(np.arange(5_000), 20), np.arange(100_000) % 20_000)))
+def test_batches_of_sparse_rows_have_eight_entries_for_each_column():
+    X = sp.csr_array((np.ones(100_000), (np.repeat(np.arange(5_000), 20), np.arange(100_000) % 10_000)))
     plan = annealed.BatchPlan.of(Passes(as_rows(X)), 3)
-    assert 20 * plan.batch_size == pytest.approx(4 * 20_000, rel=0.05)
+    assert 20 * plan.batch_size == pytest.approx(8 * 10_000, rel=0.05)
     assert annealed.BatchPlan.of(Passes(as_rows(X[:, :50].toarray())), 3).batch_size == 256

@@ -44,7 +44,7 @@ _RUN_BYTES, _RUNS_PER_BATCH = 1 << 16, 16
 _MULTIPLY_ADDS, _READ_BYTES = 1 << 32, 16 << 20
 
 # Entries of a batch of sparse rows for each column, so that moving the centers takes no longer than comparing them.
-_ENTRIES_PER_COLUMN = 4
+_ENTRIES_PER_COLUMN = 8
 
 
 class RowsSeen(NamedTuple):
@@ -91,7 +91,7 @@ class BatchPlan:
     @classmethod
     def of(cls, passes: Passes, n_clusters: int, batch_size: int | None = None) -> BatchPlan:
         """Return the batches of the rows of positive weight. None: of 2 k rows, at least 256; up to 8 k on workers and
-        where large data are read in runs; of sparse rows 4 entries for each column.
+        where large data are read in runs; of sparse rows 8 entries for each column.
         """
         rows, weights = passes.rows, passes.weights
         n_rows = passes.n_rows if weights is None else int(np.count_nonzero(weights))
@@ -182,7 +182,7 @@ class RunningMeans:
         self, centers: Array, counts: FloatArray, shift: FloatArray, n_threads: int, *, unit_length: bool
     ) -> None:
         self.counts, self.shift, self.n_threads, self.unit_length = counts, shift, n_threads, unit_length
-        frame = CenterFrame(np.array(centers), shift, n_threads)
+        self.frame = frame = CenterFrame(np.array(centers), shift, n_threads)
         self.centers = frame.centers
         self._kernel = _kernels.running_means(
             frame.centers, frame.relative, frame.offsets, frame.squares, shift,
@@ -235,8 +235,8 @@ class SummedRunningMeans(RunningMeans):
         for end, memory in zip(batches.ends.tolist(), batches.memories.tolist()):
             for total in totals:
                 total.clear()
-            params, given = (self.centers, self.shift), passes.split(batches.numbers[begin:end])
-            inertia += sum(passes.run(_add_nearest, params, sums=totals, given=given))
+            given = passes.split(batches.numbers[begin:end])
+            inertia += sum(passes.run(_add_nearest, self.frame, sums=totals, given=given))
             sums, masses = totals.sums.total(), totals.masses.total()
             if epoch is not None:
                 np.add(epoch.sums, sums, out=epoch.sums)
@@ -246,16 +246,14 @@ class SummedRunningMeans(RunningMeans):
         return inertia
 
 
-def _add_nearest(
-    rows: ChunkRows, params: tuple[Array, FloatArray], totals: ClusterSums, numbers: IndexArray
-) -> float:
+def _add_nearest(rows: ChunkRows, frame: CenterFrame, totals: ClusterSums, numbers: IndexArray) -> float:
     """Add some rows to the sums of their nearest centers; return their inertia."""
-    (centers, shift), n_threads = params, rows.most_threads
+    n_threads = rows.most_threads
     x, weights = rows.reader(numbers), None if rows.weights is None else rows.weights[numbers]
     labels, squares = np.empty(len(numbers), dtype=np.int32), np.empty(len(numbers))
-    CenterFrame(centers, shift, n_threads).nearest(x, labels, squares)
+    frame.nearest(x, labels, squares, n_threads=n_threads)
     with totals.sums.part() as sums, totals.masses.part() as masses:
-        _kernels.add_to_clusters(x, labels, None, weights, shift, sums, masses, n_threads)
+        _kernels.add_to_clusters(x, labels, None, weights, frame.shift, sums, masses, n_threads)
     return weighted_sum(squares, weights)
 
 

@@ -29,10 +29,10 @@ class CenterFrame:
         self.squares = np.empty(len(centers))
         self.offsets = np.empty(len(centers), dtype=centers.dtype)
         _kernels.relate_centers(self.centers, shift, self.relative, self.squares, self.offsets, n_threads)
-        self._shift = shift
+        self.shift = shift
 
     def __reduce__(self) -> Any:
-        return CenterFrame, (self.centers, self._shift)
+        return CenterFrame, (self.centers, self.shift)
 
     def __len__(self) -> int:
         return len(self.centers)
@@ -61,6 +61,8 @@ class CenterFrame:
 
     @cached_property
     def _exact_of_sparse(self) -> Any:
+        if not self.shift.any():
+            return self._exact(self.squares)
         return self._exact(np.einsum("ij,ij->i", self.centers, self.centers, dtype=np.float64))
 
     def _exact(self, own_squares: FloatArray | None) -> Any:
@@ -68,7 +70,7 @@ class CenterFrame:
         if len(self) > len(order):
             order = np.argsort(self.squares, kind="stable").astype(np.int32)
         return _kernels.exact_centers(
-            self.centers, self.relative, self.offsets, self.squares, own_squares, self._shift, order
+            self.centers, self.relative, self.offsets, self.squares, own_squares, self.shift, order
         )
 
     def square_distances(self, other: CenterFrame) -> FloatArray:
