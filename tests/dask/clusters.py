@@ -18,8 +18,16 @@ def in_processes(stack, n_workers, **options):
     """Return a cluster of worker processes, which are started again when they die, and a client of it."""
     distributed = pytest.importorskip("distributed", reason="fits on a cluster need the extra dask")
     dask = pytest.importorskip("dask")
-    # A machine with other work takes its time to start one.
-    stack.enter_context(dask.config.set({"distributed.comm.timeouts.connect": "120s"}))
+    options_of_dask = {
+        "distributed.comm.timeouts.connect": "120s",  # a machine with other work takes its time to start one
+        "distributed.deploy.lost-worker-timeout": "10 minutes",  # after which it would not be started again
+        "distributed.worker.multiprocessing-method": "forkserver",
+    }
+    stack.enter_context(dask.config.set(options_of_dask))
+    # Workers begin with the modules of a fit instead of importing them for seconds.
+    distributed.utils.get_mp_context().set_forkserver_preload(
+        ["distributed", "coterie.dask", "coterie.kmeans.exact"]
+    )
     cluster = distributed.LocalCluster(
         n_workers=n_workers,
         threads_per_worker=1,

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import CancelledError
 from typing import Any, NamedTuple
 
@@ -35,8 +35,9 @@ _LARGE_BYTES = 1 << 20
 # that does not answer.
 _INTERVAL, _PATIENCE, _SCHEDULER_PATIENCE = 1.0, 300.0, 10.0
 
-# Times that a chunk may be lost in one pass; then it is assumed to be the cause.
-_MOST_LOST = 20
+# Times that chunks may be lost in one pass, and that Dask may give up a task after several deaths of its workers (some
+# of which were earlier in the fit); then the pass is assumed to be the cause.
+_MOST_LOST, _MOST_KILLED = 20, 2
 
 
 class ClusterLostError(ConnectionError):
@@ -220,14 +221,18 @@ class WorkerPasses(Passes):
         self._n_clusters: int | None = None
         self._shift: FloatArray | None = None
         self._n_states = 0
-        self._chunks: list[Any] = []
+        self._chunks: list[Any] = [None] * len(parts)
         self._homes: list[str] = []
         self._workers: list[str] = []
         self._looked = -math.inf
 
     def __enter__(self) -> WorkerPasses:
         try:
-            self._open()
+            self._workers = self._alive()
+            self._open(range(len(self._chunks)))
+            who_has = self._client.who_has(self._chunks)
+            self._homes = [next(iter(who_has.get(chunk.key, ())), "") for chunk in self._chunks]
+            self._spread(self._workers)
         except BaseException:
             self.__exit__()
             raise
@@ -296,7 +301,7 @@ class WorkerPasses(Passes):
         """Run a pass on all chunks, again on those that were lost or have lost a state."""
         results: dict[int, Any] = {}
         name, sums, given = f"coterie-{one.step.__name__.strip('_')}", one.sums, one.given
-        sent = self._sent(self._pickled(one, writes=writes))
+        sent, n_killed = self._sent(self._pickled(one, writes=writes)), 0
         fresh, stale = list(range(len(self._chunks))), list[int]()
         for _ in range(_MOST_LOST):
             self._look()
@@ -304,10 +309,13 @@ class WorkerPasses(Passes):
                 *self._submit(name, sent, fresh, given),
                 *self._submit(name, sent, stale, given, _states_of(one.state)),
             ]
-            lost, stale, errors = [], [], []
+            lost, stale, errors, killed = [], [], [], []
             for numbers, future in futures:
                 try:
                     answer = self._answer(future)
+                except distributed().KilledWorker as error:
+                    killed.append(error)
+                    answer = None
                 except Exception as error:
                     errors.append(error)
                     continue
@@ -327,6 +335,11 @@ class WorkerPasses(Passes):
             fresh = lost
             if lost:
                 self._looked = -math.inf
+            if killed:
+                n_killed += 1
+                if n_killed > _MOST_KILLED:
+                    raise _killed(killed[0])
+                self._open([number for number, chunk in enumerate(self._chunks) if chunk.status == "error"])
         raise ClusterLostError(
             f"Workers were lost {_MOST_LOST} times in one pass: most likely they have too little memory for their "
             "chunks; see their logs."
@@ -379,15 +392,13 @@ class WorkerPasses(Passes):
         self._wait([future])
         try:
             return future.result()
-        except library.KilledWorker as error:
-            raise ClusterLostError(f"Workers died while they worked on the same chunks: {error}") from None
         except (CancelledError, library.comm.CommClosedError, TimeoutError):
             return None
         except Exception as error:
             # The worker's traceback shows nothing of the caller's code.
             raise error.with_traceback(None) from None
 
-    def _wait(self, futures: list[Any]) -> None:
+    def _wait(self, futures: Iterable[Any]) -> None:
         """Wait for futures; a `ClusterLostError` if the scheduler is lost, or there are no workers for five minutes."""
         for future in futures:
             while future.status == "pending":
@@ -398,32 +409,31 @@ class WorkerPasses(Passes):
 
     # --- who holds what ----------------------------------------------------------------------------------------------
 
-    def _open(self) -> None:
-        """Open the chunks on the workers."""
-        source, parts, weights = self._source, self._parts.chunks, self.weights
-        own = [None] * len(parts) if weights is None else np.split(weights, self.firsts[1:-1])
-        data: list[Any] = [None] * len(parts)
-        self._workers, self._homes = self._alive(), [""] * len(parts)
-        if self._parts.lazy is not None:
-            data = self._client.compute(self._parts.lazy)
-            self._wait(data)
-            for number, future in enumerate(data):
+    def _open(self, numbers: Sequence[int]) -> None:
+        """Open some chunks on the workers."""
+        source, parts, weights, lazy = self._source, self._parts.chunks, self.weights, self._parts.lazy
+        data: dict[int, Any] = {}
+        if lazy is not None:
+            data = dict(zip(numbers, self._client.compute([lazy[number] for number in numbers])))
+            self._wait(data.values())
+            for number, future in data.items():
                 _check_read(number, future)
-            who_has = self._client.who_has(data)
-            self._homes = [next(iter(who_has.get(future.key, ())), "") for future in data]
-        self._spread(self._workers)
         opening = self.n_columns, source.column_names, self.dtype.str, source.is_normalized
-        self._chunks = [
-            self._client.submit(
-                _opened, number, part, lying, mine, opening,
-                workers=[home], allow_other_workers=True, pure=False, key=f"coterie-chunk-{uuid.uuid4().hex}",
-            )
-            for number, (part, lying, mine, home) in enumerate(zip(parts, data, own, self._homes))
-        ]  # fmt: skip
-        self._wait(self._chunks)
-        for chunk in self._chunks:
+        for number in numbers:
+            own = None if weights is None else weights[self.firsts[number] : self.firsts[number + 1]]
+            # Bound to no worker: where none is left, Dask lets a bound task wait for one of the same address.
+            self._chunks[number] = self._client.submit(
+                _opened, number, parts[number], data.get(number), own, opening,
+                pure=False, key=f"coterie-chunk-{uuid.uuid4().hex}",
+            )  # fmt: skip
+        opened = [self._chunks[number] for number in numbers]
+        self._wait(opened)
+        for chunk in opened:
             if chunk.status == "error":
-                self._answer(chunk)
+                try:
+                    self._answer(chunk)
+                except distributed().KilledWorker as error:
+                    raise _killed(error) from None
 
     def _look(self) -> None:
         """Spread the chunks over the workers, if these are others than at the last look."""
@@ -471,6 +481,10 @@ class WorkerPasses(Passes):
                     "(dask worker ADDRESS)."
                 )
             time.sleep(_INTERVAL / 5)
+
+
+def _killed(error: Any) -> ClusterLostError:
+    return ClusterLostError(f"Workers died while they worked on the same chunks: {error}")
 
 
 def _states_of(state: State[Any] | tuple[State[Any], ...]) -> tuple[State[Any], ...]:
