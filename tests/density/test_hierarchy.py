@@ -1,10 +1,8 @@
-from itertools import pairwise
-
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.cluster import HDBSCAN
-from sklearn.datasets import load_iris, make_blobs
+from sklearn.datasets import load_iris
 from sklearn.metrics import adjusted_rand_score
 
 from coterie.density.hierarchy import LeafTree, Split, merge_tree
@@ -102,15 +100,6 @@ def test_splits_by_contrast_against_the_oracle(X, min_samples, size, dimension, 
         for top in tops
     }
     assert found == set(reference.dense_sides(reach, cores, size, dimension, least_contrast))
-
-
-def test_layers_are_nested_and_unlike():
-    X = make_blobs(2000, 5, centers=12, cluster_std=1.5, random_state=0)[0]
-    found = density_clusters(X, DensityOptions(space="rows"))
-    layers = [found.layer(int(size)).labels for size in found.sizes]
-    for fine, coarse in pairwise(layers):
-        for cluster in range(fine.max() + 1):
-            assert len(np.unique(coarse[fine == cluster])) == 1
 
 
 def test_the_condensed_tree_has_the_clusters_of_its_size():

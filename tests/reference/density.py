@@ -93,17 +93,9 @@ def persistences(reach, min_samples):
         total[size] = 0.0
         for rows, end in alive[size].items():
             lived = [other for other in sizes if rows in alive[other]]
-            least = min(merge_height(reach, pair) for pair in lowest_merges(reach, rows))
+            least = reach[np.ix_(sorted(rows), sorted(rows))][np.triu_indices(len(rows), 1)].min()
             total[size] += len(rows) * log(max(lived) / (min(lived) - 1)) * (1 - least / end)
     return total
-
-
-def lowest_merges(reach, rows):
-    """Return the closest pairs of some rows."""
-    ordered = sorted(rows)
-    pairs = [(one, other) for i, one in enumerate(ordered) for other in ordered[i + 1 :]]
-    least = min(reach[pair] for pair in pairs)
-    return [pair for pair in pairs if reach[pair] == least]
 
 
 def excess_of_mass(reach, size):

@@ -21,6 +21,7 @@ def _models(k):
         coterie.MultilevelGraphClustering(k),
         coterie.TotalVariationClustering(k, random_state=0),
         coterie.LaplacianKModes(k, random_state=0),
+        coterie.DensityClustering(),
     ]
 
 
@@ -55,6 +56,26 @@ def test_groups_in_discrete_data_are_found(data, number):
     assert adjusted_rand_score(Y, _models(3)[number].fit(X).labels_) >= least
 
 
+@pytest.mark.parametrize("data", [_coordinates, _ages, _flags])
+def test_density_finds_groups_in_discrete_data(data):
+    X, _ = data(np.random.default_rng(0))
+    assert adjusted_rand_score(Y, coterie.DensityClustering().fit(X).labels_) > 0.7
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("kind", ["ages", "flags", "one-hot"])
+@pytest.mark.parametrize("k", [1, 3])
+def test_columns_of_few_values_split_no_clusters(k, kind, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(1200, 3)) + 9 * np.eye(3)[:k][Y % k]
+    one = {"ages": rng.normal(40, 2, 1200).round(), "flags": rng.random(1200) < 0.3}.get(kind)
+    X = np.c_[X, np.eye(3)[rng.integers(0, 3, 1200)] if one is None else one]
+    order, model = rng.permutation(1200), coterie.DensityClustering(space="rows")
+    labels = model.fit_predict(X)
+    assert adjusted_rand_score(Y % k, labels) > 0.9
+    assert adjusted_rand_score(labels[order], model.fit_predict(3 * X[order])) == 1
+
+
 @pytest.mark.parametrize("number", range(3))
 def test_copies_of_rows_do_not_change_the_clusters(number):
     rng = np.random.default_rng(0)
@@ -67,7 +88,7 @@ def test_copies_of_rows_do_not_change_the_clusters(number):
 
 
 @settings(deadline=None, max_examples=25)
-@given(st.integers(0, 2**32 - 1), st.integers(2, 7), st.integers(1, 5), st.integers(0, 2))
+@given(st.integers(0, 2**32 - 1), st.integers(2, 7), st.integers(1, 5), st.integers(0, 3))
 def test_equal_rows_have_equal_labels(seed, levels, d, number):
     rng = np.random.default_rng(seed)
     X = rng.integers(0, levels, (150, d)).astype(float)

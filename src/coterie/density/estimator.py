@@ -155,7 +155,9 @@ class DensityClustering(ClusterMixin, Estimator):
 
     "auto" splits a cluster where at least two sides C of a merge of height h have a mean of D log(h / core distance) of
     at least t + size(C)^(-1/2), D being `intrinsic_dimension_`, and takes the clusters of the largest excess of mass.
-    t is max(1, 1.7 / D), and 1 / 2 + 3 / D for diffused rows, by the D of the rows.
+    t is max(1, 1.7 / D), and 1 / 2 + 3 / D for diffused rows, by the D of the rows. In columns of rounded or discrete
+    values with steps of at least the median core distance rows are first moved by up to half a step, by a hash of their
+    values; all distances are those of these rows.
 
     The graph takes O(n^2 d) operations where it is exact, the tree O(n k log n) and the comparisons that the graph does
     not save. Memory: two copies of the rows and the graph.
@@ -240,7 +242,9 @@ class DensityClustering(ClusterMixin, Estimator):
         found = density_clusters(rows, self._options(seed))
         fitted = _fitted(rows, found)
         if self.assign_noise is not None:
-            fitted["labels_"] = self._assigned(found, _points_of(fitted), found.cut.anchors, found.cut.joins)
+            points = _points_of(fitted)
+            assigned = self._assigned(found, points, found.cut.anchors, found.cut.joins)
+            fitted["labels_"] = assigned[found.leaves.same]
         self._store_fitted(columns | fitted)
         return self
 
@@ -318,7 +322,7 @@ class DensityClustering(ClusterMixin, Estimator):
             inside = np.flatnonzero(labels >= 0)
         else:
             inside = np.arange(len(labels))
-        distances = np.asarray(self.core_distances_, dtype=np.float64)
+        distances = np.asarray(self.core_distances_, dtype=np.float64)[found.leaves.same]
         own = FitDistances(near[inside], distances[inside], np.zeros(max(len(found.cut.ends), 1)))
         return relative_to_scales(distances, near, cluster_scales(own))
 
@@ -406,15 +410,19 @@ class DensityClustering(ClusterMixin, Estimator):
         heights = np.asarray(self._heights, dtype=np.float64)
         spanning = ReachabilityTree(firsts, seconds, heights, self.core_distances_, self.is_exact_, 0)
         split = Split(self.intrinsic_dimension_, self._least_contrast)
-        return clusters_of_tree(spanning, self._options(), split, None)
+        same = None
+        if hasattr(self, "_spread_rows"):
+            equal = equal_rows(self._training_rows)
+            same = equal.first[equal.places]
+        return clusters_of_tree(spanning, self._options(), split, same)
 
     def _joined(self, X: Any) -> tuple[DensityResult, IntArray, IntArray, FloatArray]:
         """Return what the fit has found, and the labels and places in the tree of other rows."""
         found, points = self._result(), _points_of(vars(self))
         source = self._rows_of(X).with_dtype(self._training_rows.dtype)
         rows = np.ascontiguousarray(source.read())
-        same = find_rows(points.rows, rows)
-        first = points.equal.first[same]
+        same = find_rows(points.known, rows)
+        first = points.first[same]
         anchors, joins, labels = (
             found.cut.anchors[first],
             found.cut.joins[first],
@@ -463,6 +471,7 @@ class DensityClustering(ClusterMixin, Estimator):
         return {
             **super()._fitted_attributes(),
             "_training_rows": "rows n d",
+            "_spread_rows": "rows n d?",
             "labels_": "int n",
             "probabilities_": "float n",
             "core_distances_": "float n",
@@ -484,8 +493,10 @@ class DensityClustering(ClusterMixin, Estimator):
 
 @dataclass(frozen=True, slots=True)
 class _Points:
-    """The distinct rows of a fit, and their coordinates in the space of the distances."""
+    """The distinct rows of a fit, and those that distances are of with their coordinates."""
 
+    known: Array
+    first: IntArray
     equal: EqualRows
     rows: Array
     places: Array
@@ -505,12 +516,15 @@ class _Points:
 def _points_of(fitted: Mapping[str, Any]) -> _Points:
     """Return the distinct rows of a fit from its attributes."""
     training_rows = fitted["_training_rows"]
-    equal = equal_rows(training_rows)
-    rows = np.ascontiguousarray(training_rows[equal.first])
+    own = equal = equal_rows(training_rows)
+    known = rows = np.ascontiguousarray(training_rows[own.first])
+    if "_spread_rows" in fitted:
+        equal = equal_rows(fitted["_spread_rows"])
+        rows = np.ascontiguousarray(fitted["_spread_rows"][equal.first])
     if "_coordinates" not in fitted:
-        return _Points(equal, rows, rows, None)
+        return _Points(known, own.first, equal, rows, rows, None)
     diffusion = Diffusion(fitted["_coordinates"], fitted["_eigenvalues"], fitted["_scales"])
-    return _Points(equal, rows, diffusion.rows, diffusion)
+    return _Points(known, own.first, equal, rows, diffusion.rows, diffusion)
 
 
 def _fitted(rows: Array, found: DensityResult) -> dict[str, Any]:
@@ -535,6 +549,8 @@ def _fitted(rows: Array, found: DensityResult) -> dict[str, Any]:
         "_edges": np.column_stack([spanning.firsts, spanning.seconds]),
         "_heights": spanning.heights,
     }
+    if found.spread is not None:
+        fitted["_spread_rows"] = found.spread
     if found.diffusion is not None:
         fitted["_coordinates"] = found.diffusion.coordinates
         fitted["_eigenvalues"] = found.diffusion.eigenvalues

@@ -198,11 +198,13 @@ class Cut:
 
 class LeafTree:
     """The leaves of a tree at every minimum cluster size s (Bot et al. 2025): nodes with `births < s <= deaths`. The
-    persistence at s is the sum of |C| log(death / birth) (1 - least height / end) over the leaves C at s.
+    persistence at s is the sum of |C| log(death / birth) (1 - least height / end) over the leaves C at s. Clusters that
+    are cut from it give each row the place of another one, `same` (n,), if there is one.
     """
 
-    def __init__(self, tree: MergeTree, min_samples: int) -> None:
+    def __init__(self, tree: MergeTree, min_samples: int, same: IntArray | None = None) -> None:
         self.tree = tree
+        self.same = np.arange(tree.n_rows, dtype=np.int32) if same is None else same
         least = min(max(1, min_samples - 1), tree.n_rows)
         births = tree.largest_below(np.maximum(tree.second_largest, least))
         # A side is a leaf until the second largest side of its merge is no cluster.
@@ -267,16 +269,16 @@ class LeafTree:
     def cut(self, is_cluster: BoolArray, size: int) -> Cut:
         """Return the clusters of separate nodes; rows join at the lowest merge of at least `size` rows."""
         tree, n = self.tree, self.tree.n_rows
-        own = tree.nearest_marked(is_cluster)
-        found, first = np.unique(own[:n][own[:n] >= 0], return_index=True)
-        nodes = found.astype(np.intp)[np.argsort(np.flatnonzero(own[:n] >= 0)[first])]
-        numbers = np.full(len(own), -1, dtype=np.int32)
+        own = tree.nearest_marked(is_cluster)[self.same]
+        found, first = np.unique(own[own >= 0], return_index=True)
+        nodes = found.astype(np.intp)[np.argsort(np.flatnonzero(own >= 0)[first])]
+        numbers = np.full(len(tree.parents), -1, dtype=np.int32)
         numbers[nodes] = np.arange(len(nodes), dtype=np.int32)
-        inside = np.where(own[:n] >= 0, numbers[own[:n]], np.int32(-1))
+        inside = np.where(own >= 0, numbers[own], np.int32(-1))
         # The cluster of the lowest number below each node, and the lowest node with any.
         below = tree.largest_below(np.where(numbers >= 0, len(nodes) - numbers, 0))
-        nearest = tree.nearest_marked(below > 0)[:n]
-        lowest = tree.nearest_marked(tree.sizes >= size)[:n]
+        nearest = tree.nearest_marked(below > 0)[self.same]
+        lowest = tree.nearest_marked(tree.sizes >= size)[self.same]
         if not len(nodes):
             return Cut(inside, np.zeros(n), np.zeros(0), np.zeros(0), nodes)
         anchors = np.where(inside >= 0, inside, len(nodes) - below[nearest]).astype(np.int32)

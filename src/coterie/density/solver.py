@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -12,6 +12,7 @@ from coterie.arrays import Array, FloatArray, IntArray
 from coterie.blocks.dataset import check_vanishing
 from coterie.density.diffusion import GRAPH_NEIGHBORS, Diffusion, diffuse
 from coterie.density.hierarchy import Cut, LeafTree, Split, merge_tree
+from coterie.density.rounded import spread_rows
 from coterie.density.spanning_tree import ReachabilityTree, core_squares, reachability_tree
 from coterie.graphs import Neighbors, nearest_neighbors
 from coterie.graphs.equal_rows import EqualRows, equal_rows
@@ -53,7 +54,8 @@ class DensityResult:
     persistences: FloatArray  # (n_layers,), float64
     size: int  # that of `cut`
     split: Split  # what separates clusters with min_cluster_size="auto"
-    diffusion: Diffusion | None  # of the distinct rows; None where distances are those of the rows
+    diffusion: Diffusion | None = None  # of the distinct rows; None where distances are those of the rows
+    spread: Array | None = None  # (n, d): the rows that distances are of, where columns are rounded
 
     def layer(self, size: int) -> Cut:
         """Return the leaves at a minimum cluster size."""
@@ -61,38 +63,54 @@ class DensityResult:
 
 
 def density_clusters(rows: Array, options: DensityOptions) -> DensityResult:
-    """Find clusters of high density."""
+    """Find clusters of high density; equal rows are in one cluster."""
     _, squares = relative_rows(rows, rows.mean(axis=0, dtype=np.float64), options.n_threads)
     check_vanishing(squares, rows.dtype, [rows])
-    equal = equal_rows(rows)
-    points = rows if len(equal.first) == len(rows) else np.ascontiguousarray(rows[equal.first])
     is_auto = options.min_cluster_size == "auto"
+    equal, points, found = _graph(rows, options)
+    same = spread = None
+    if is_auto:
+        cores = core_squares(
+            found.ids, found.square_distances, equal.counts, equal.counts, options.min_samples
+        )
+        spread = spread_rows(rows, equal, np.sqrt(cores.astype(np.float64)), 2 * options.min_samples)
+    if spread is not None:
+        same = equal.first[equal.places]
+        equal, points, found = _graph(spread, options)
     may_be_auto = options.space == "auto" and is_auto
     may_diffuse = (options.space == "diffused" or may_be_auto) and len(points) >= _LEAST_ROWS
-    least = GRAPH_NEIGHBORS if may_diffuse or is_auto else 1
-    found = near_rows(
-        points, _n_neighbors(points, options, least), method=options.search, seed=options.seed,
-        n_threads=options.n_threads,
-    )  # fmt: skip
     dimension = intrinsic_dimension(found, points.shape[1]) if is_auto else 1.0
     result = None
     if not may_diffuse or may_be_auto:
-        result = _clusters(points, equal, found, options, Split(dimension, max(1, 1.7 / dimension)), None)
+        spanning = reachability_tree(points, equal, found, options.min_samples, n_threads=options.n_threads)
+        result = clusters_of_tree(spanning, options, Split(dimension, max(1, 1.7 / dimension)), same)
+        result = replace(result, spread=spread)
         if not may_diffuse or np.mean(result.cut.labels >= 0) >= _LEAST_COVERAGE:
             return result
     diffusion = diffuse(found)
-    spread = diffusion.rows[equal.places]
-    equal = equal_rows(spread)  # distinct rows may have the same coordinates
-    points = np.ascontiguousarray(spread[equal.first])
-    found = near_rows(
-        points, _n_neighbors(points, options, least), method=options.search, seed=options.seed,
-        n_threads=options.n_threads, tree_columns=points.shape[1],
-    )  # fmt: skip
+    # Distinct rows may have the same coordinates.
+    equal, points, found = _graph(
+        diffusion.rows[equal.places], options, tree_columns=diffusion.coordinates.shape[1]
+    )
     # Coordinates of one cluster of few dimensions are uneven.
     own = intrinsic_dimension(found, points.shape[1]) if is_auto else 1.0
-    split = Split(own, 0.5 + 3 / dimension)
-    diffused = _clusters(points, equal, found, options, split, diffusion)
+    spanning = reachability_tree(points, equal, found, options.min_samples, n_threads=options.n_threads)
+    diffused = clusters_of_tree(spanning, options, Split(own, 0.5 + 3 / dimension), same)
+    diffused = replace(diffused, diffusion=diffusion, spread=spread)
     return diffused if result is None or len(diffused.cut.ends) else result
+
+
+def _graph(rows: Array, options: DensityOptions, **more: int) -> tuple[EqualRows, Array, Neighbors]:
+    """Return which rows are equal, the distinct rows and their neighbors."""
+    equal = equal_rows(rows)
+    points = rows if len(equal.first) == len(rows) else np.ascontiguousarray(rows[equal.first])
+    needs_graph = options.min_cluster_size == "auto" or options.space == "diffused"
+    k = max(options.n_neighbors, options.min_samples, GRAPH_NEIGHBORS if needs_graph else 1)
+    found = near_rows(
+        points, min(k, len(points) - 1), method=options.search, seed=options.seed,
+        n_threads=options.n_threads, **more,
+    )  # fmt: skip
+    return equal, points, found
 
 
 def intrinsic_dimension(found: Neighbors, most: int) -> float:
@@ -106,28 +124,12 @@ def intrinsic_dimension(found: Neighbors, most: int) -> float:
     return float(expected / growth) if growth * most > expected else float(most)
 
 
-def _n_neighbors(points: Array, options: DensityOptions, least: int) -> int:
-    return min(max(options.n_neighbors, options.min_samples, least), len(points) - 1)
-
-
-def _clusters(
-    points: Array,
-    equal: EqualRows,
-    found: Neighbors,
-    options: DensityOptions,
-    split: Split,
-    diffusion: Diffusion | None,
-) -> DensityResult:
-    spanning = reachability_tree(points, equal, found, options.min_samples, n_threads=options.n_threads)
-    return clusters_of_tree(spanning, options, split, diffusion)
-
-
 def clusters_of_tree(
-    spanning: ReachabilityTree, options: DensityOptions, split: Split, diffusion: Diffusion | None
+    spanning: ReachabilityTree, options: DensityOptions, split: Split, same: IntArray | None
 ) -> DensityResult:
-    """Return the clusters of a spanning tree: all that follows it takes O(n log n) time."""
+    """Return the clusters of a spanning tree, in O(n log n) time; with `same` rows have the labels of these rows."""
     tree = merge_tree(spanning.firsts, spanning.seconds, spanning.heights)
-    leaves = LeafTree(tree, options.min_samples)
+    leaves = LeafTree(tree, options.min_samples, same)
     sizes, persistences = np.zeros(0, dtype=np.int32), np.zeros(0)
     if options.min_cluster_size == "auto":
         size = 2 * options.min_samples
@@ -137,9 +139,7 @@ def clusters_of_tree(
         size = int(options.min_cluster_size)
         condensed = tree.condensed(size)
         chosen = condensed.excess_of_mass() if options.selection == "eom" else condensed.leaves()
-    return DensityResult(
-        spanning, leaves, leaves.cut(chosen, size), sizes, persistences, size, split, diffusion
-    )
+    return DensityResult(spanning, leaves, leaves.cut(chosen, size), sizes, persistences, size, split)
 
 
 def attach(
