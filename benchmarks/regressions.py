@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 from sklearn.datasets import load_iris
 
 from benchmarks.harness.contenders import model_of
@@ -59,35 +60,33 @@ def _labels_of_one_row(X: np.ndarray) -> Any:
     return [model.predict(X[:1]) for _ in range(200)]
 
 
-def _import(X: np.ndarray) -> Any:
-    subprocess.run([sys.executable, "-c", "import coterie"], check=True)
-    return []
-
-
 def _blobs(n_rows: int, n_columns: int) -> np.ndarray:
     rng = np.random.default_rng(0)
     centers = rng.normal(size=(50, n_columns))
     return (centers[rng.integers(50, size=n_rows)] + rng.normal(size=(n_rows, n_columns))).astype(np.float32)
 
 
-_WIDE, _GRAPH = partial(_blobs, 6_000, 784), partial(_blobs, 8_000, 200)
+_SPARSE = partial(scipy.sparse.random, 10_000, 5_000, 0.01, "csr", np.float32, 0)
+_WIDE, _GRAPH, _FEW = partial(_blobs, 6_000, 784), partial(_blobs, 8_000, 200), partial(_blobs, 3_000, 16)
 # What makes the rows, and what is timed.
-ROWS: dict[str, tuple[Callable[[], np.ndarray], Fit]] = {
+ROWS: dict[str, tuple[Callable[[], Any], Fit]] = {
     **{name: (_WIDE, partial(_k_means, algorithm=name)) for name in ("lloyd", "elkan", "yinyang")},
-    "nested mini-batches": (_WIDE, _fit("NestedMiniBatchKMeans", 100)),
+    **{f"{name}MiniBatchKMeans": (_WIDE, _fit(f"{name}MiniBatchKMeans", 100)) for name in ("", "Nested")},
+    **{f"sparse {name}": (_SPARSE, _fit(name, 50)) for name in ("KMeans", "MiniBatchKMeans")},
+    **{name: (_GRAPH, _fit(name, 40)) for name in ("KMeans", "BisectingKMeans", "MultilevelGraphClustering")},
+    "SizeConstrainedKMeans": (_FEW, _fit("SizeConstrainedKMeans", 20, size_min=100)),
     "mixture": (partial(_blobs, 20_000, 62), _mixture),
-    "Laplacian K-modes": (partial(_blobs, 3_000, 16), _fit("LaplacianKModes", 10)),
+    "Laplacian K-modes": (_FEW, _fit("LaplacianKModes", 10)),
     "exact graph": (_GRAPH, partial(_neighbors, method="exact")),
     "approximate graph": (_GRAPH, partial(_neighbors, method="approximate")),
-    "total variation": (
-        partial(_blobs, 3_000, 16), _fit("TotalVariationClustering", 10, result="memberships_", n_init=1),
-    ),
+    "total variation": (_FEW, _fit("TotalVariationClustering", 10, result="memberships_", n_init=1)),
+    "density": (_FEW, _fit("DensityClustering")),
     "convex": (
         lambda: _blobs(12_000, 2).astype(np.float64), _fit("ConvexClustering", 1.0, result="centroids_", max_iter=300),
     ),
     "k-means, 150 x 4, k = 3": (lambda: load_iris().data, _fit("KMeans", 3)),
     "labels of one row": (lambda: load_iris().data, _labels_of_one_row),
-    "import": (lambda: load_iris().data, _import),
+    "import": (load_iris, lambda _: subprocess.run([sys.executable, "-c", "import coterie"], check=True).returncode),
 }  # fmt: skip
 
 
