@@ -121,9 +121,7 @@ def test_few_candidates_reach_the_gap_on_any_threads(dtype, monkeypatch):
     for n_threads in (1, 3):
         data = measure_rows(as_rows(X), n_clusters=40, n_threads=n_threads).in_this_process()
         search = SizedSearch(SizeBounds(90, 110), 4000, 40, gap=1e-3, n_threads=n_threads)
-        labels = search.labels(
-            data.blocks, CenterFrame(X[:40].copy(), data.shift), data.squares, None, data.take
-        )
+        labels = search.labels(data.blocks, CenterFrame(X[:40].copy(), data.shift), data.squares, None)
         assert 90 <= np.bincount(labels).min() <= np.bincount(labels).max() <= 110
         assert 0 <= search.gap <= 1e-3
         found.append(labels)

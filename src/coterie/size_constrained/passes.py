@@ -10,8 +10,7 @@ import numpy as np
 
 from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
-from coterie.blocks.dataset import ChunkRows, own_squares, total_weight, weighted_sum
-from coterie.blocks.kernel_rows import kernel_rows
+from coterie.blocks.dataset import ChunkRows, own_squares, weighted_sum
 from coterie.centers.frame import CenterFrame
 from coterie.centers.lloyd import ClusteredRows
 from coterie.fitting.deadline import UNLIMITED, Deadline
@@ -27,9 +26,6 @@ _WHOLE_BYTES, _CANDIDATES, _LONGEST_BYTES = 16 << 20, 16, 256 << 20
 
 # Rounds with more candidates, under the dual variables of the round before.
 _MOST_ROUNDS = 8
-
-# Rows per cluster of the sample that gives the first dual variables, and how many times more rows there must be.
-_SAMPLED, _TIMES_SAMPLED = 32, 4
 
 
 class SizedSearch:
@@ -58,13 +54,10 @@ class SizedSearch:
         frame: CenterFrame,
         squares: Array,
         weights: Array | None,
-        take: Callable[[IndexArray], Any],
     ) -> IntArray:
-        """Return labels of the rows, whose squared distances to the shift are given; `take` returns some rows."""
+        """Return labels of the rows, whose squared distances to the shift are given."""
         n_rows, n_clusters, itemsize = len(squares), len(frame), frame.centers.dtype.itemsize
         constant = weighted_sum(squares.astype(np.float64), weights)
-        if n_rows >= _TIMES_SAMPLED * _SAMPLED * n_clusters:
-            self._duals = self._duals_of_sample(frame, weights, take, n_rows)
         per_candidate = n_rows * (4 + itemsize)
         n_candidates = n_clusters if per_candidate * n_clusters <= _WHOLE_BYTES else _CANDIDATES
         longest = max(2 * _CANDIDATES, _LONGEST_BYTES // per_candidate)
@@ -130,20 +123,6 @@ class SizedSearch:
         of_bounds = self._bounds.most * np.maximum(duals, 0) + self._bounds.least * np.minimum(duals, 0)
         return weighted_sum(candidates.cheapest(duals)[1], weights) - float(np.sum(of_bounds))
 
-    def _duals_of_sample(
-        self, frame: CenterFrame, weights: Array | None, take: Callable[[IndexArray], Any], n_rows: int
-    ) -> FloatArray:
-        """Return the dual variables of evenly spaced rows, with all centers as candidates."""
-        numbers = np.arange(_SAMPLED * len(frame), dtype=np.int64) * n_rows // (_SAMPLED * len(frame))
-        sample = kernel_rows(take(numbers))
-        candidates = self._candidates(
-            lambda: iter([(slice(0, len(numbers)), sample)]), len(numbers), frame, len(frame), self._duals
-        )
-        some = None if weights is None else weights[numbers]
-        part = total_weight(len(numbers), some) / self._total
-        bounds = self._bounds.scaled(part)
-        return assign_within(candidates, bounds, some, duals=self._duals, deadline=self._deadline).duals
-
     def _cost(self, blocks: Blocks, frame: CenterFrame, labels: IntArray, weights: Array | None) -> float:
         """Return the inertia of labels that are not among the candidates."""
         squares = np.empty(len(labels))
@@ -175,7 +154,7 @@ class SizedAssignment:
     def start(self, frame: CenterFrame) -> None:
         """Take the centers of the next pass, and assign all rows."""
         data = self._data
-        self._found = self._search.labels(data.blocks, frame, data.squares, data.weights, data.take)
+        self._found = self._search.labels(data.blocks, frame, data.squares, data.weights)
         if np.all(self.labels >= 0):
             difference = _difference(data, frame.centers, self.labels, self._found)
             if difference >= 0:

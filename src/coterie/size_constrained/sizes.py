@@ -46,10 +46,6 @@ class SizeBounds:
         """Tell whether these sizes are within the bounds."""
         return bool(np.all((sizes >= self.least) & (sizes <= self.most)))
 
-    def scaled(self, part: float) -> SizeBounds:
-        """Return the bounds for a sample of this share of the total."""
-        return SizeBounds(self.least * part, self.most * part)
-
     def in_units(self, weight: float, n_clusters: int, n_units: int) -> SizeBounds:
         """Return the bounds in numbers of rows of one weight: whole, and such that there are clusters of such sizes."""
         least, most = np.ceil(self.least / weight - 1e-9), np.floor(self.most / weight + 1e-9)
