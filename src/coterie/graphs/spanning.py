@@ -58,7 +58,7 @@ def near_rows(
     if rows.shape[1] <= tree_columns and method != "approximate":
         # Each row is a group of its own.
         own, limits = row_ids(len(rows)), np.full(len(rows), np.inf, dtype=rows.dtype)
-        tree = _ReachabilityTree(rows, np.zeros_like(limits), n_threads)
+        tree = ReachabilityTree(rows, np.zeros_like(limits), n_threads)
         ids, squares = tree.nearest(own, own, limits, own, n_neighbors)
         check_squares(squares[:, -1])
         return Neighbors(ids, squares, "exact", 1.0)
@@ -76,7 +76,7 @@ def spanning_tree(
     """
     n, k = found.ids.shape
     cores = np.zeros(n, dtype=rows.dtype) if core_squares is None else core_squares
-    search = _ComponentSearch(_ReachabilityTree(rows, cores, n_threads))
+    search = ComponentSearch(ReachabilityTree(rows, cores, n_threads))
     bounds = np.full(n, np.inf)
     is_exact = found.method == "exact"
     if is_exact and k < n - 1:
@@ -94,7 +94,7 @@ def rooted_tree(firsts: IntArray, seconds: IntArray) -> RootedTree:
     return RootedTree(order, parents, edges)
 
 
-def _forest(search: _ComponentSearch, ids: IntArray, squares: Array, bounds: FloatArray) -> _Edges:
+def _forest(search: ComponentSearch, ids: IntArray, squares: Array, bounds: FloatArray) -> _Edges:
     """Return the edges of the tree of distinct rows as arrays of ends and squared weights."""
     n, k = ids.shape
     cores = search.tree.cores
@@ -123,7 +123,7 @@ def _forest(search: _ComponentSearch, ids: IntArray, squares: Array, bounds: Flo
         edges += search.lightest_edges(groups, edges[0], bounds)
 
 
-class _ReachabilityTree:
+class ReachabilityTree:
     """A k-d tree of rows, to find edges of mutual reachability; it is built when it is needed."""
 
     def __init__(self, rows: Array, cores: Array, n_threads: int) -> None:
@@ -145,10 +145,10 @@ class _ReachabilityTree:
         return ids, squares
 
 
-class _ComponentSearch:
+class ComponentSearch:
     """Finds the lightest edges between components."""
 
-    def __init__(self, tree: _ReachabilityTree) -> None:
+    def __init__(self, tree: ReachabilityTree) -> None:
         self.tree, self.n_searched = tree, 0
 
     def lightest_edges(
@@ -164,7 +164,7 @@ class _ComponentSearch:
         found = []
         lonely = np.flatnonzero((groups == np.arange(n)) & np.isinf(lightest)).astype(np.int32)
         if len(lonely):
-            found = self._edges_by_turns(lonely, groups)
+            found = self.edges_by_turns(lonely, groups)
             for edge in found:
                 for side in (0, 1):
                     np.minimum.at(lightest, groups[edge[side]], edge[2])
@@ -181,7 +181,7 @@ class _ComponentSearch:
             self.n_searched += len(rows)
         return found
 
-    def _edges_by_turns(self, rows: IntArray, groups: IntArray) -> _Edges:
+    def edges_by_turns(self, rows: IntArray, groups: IntArray) -> _Edges:
         """Return an edge out of the component of each row: from the nearest row there to the nearest here, by turns."""
         ends, own = np.stack([rows, rows]), groups[rows]
         infinite = np.full(len(rows), np.inf, dtype=self.tree.rows.dtype)
