@@ -210,13 +210,8 @@ def tell(benchmark: Benchmark) -> None:
             lines.append([title, *(bold_best(cells, row) if has_best else cells)])
         headers = ["rows, k", *names]
         benchmark.report.table(what, headers, lines)
-        if what == "passes":  # the page has the least and the most
-            ranges = [
-                f"{np.nanmin(column):.0f} to {np.nanmax(column):.0f}" if np.isfinite(column).any() else "-"
-                for column in found.T
-            ]
-            headers, lines = ["", *names], [["passes", *ranges]]
-        parts[what] = "\n".join(markdown_table(headers, lines))
+        if has_best:
+            parts[what] = "\n".join(markdown_table(headers, lines))
     is_whole = len(benchmark.kept) == len(CASES) and not (benchmark.quick or options.only or options.skip)
     if is_whole and benchmark.threads == 1:
         write_parts(PAGE, {"machine": f"{machine_line()}."} | parts)
