@@ -25,6 +25,14 @@ def test_digits(digits):
     assert np.median(model.outlier_scores_) == pytest.approx(1, abs=0.1)
 
 
+@pytest.mark.parametrize("sizes", [[1500, 150, 150], [1500, *[60] * 5], [1500, *[40] * 9], [200] * 6])
+def test_one_dominant_class_is_not_split_and_equal_ones_are_found(sizes):
+    y = np.repeat(range(len(sizes)), sizes)
+    for seed in range(5):
+        X = 6 * np.eye(len(sizes))[y] + np.random.default_rng(seed).normal(size=(len(y), len(sizes)))
+        assert clustering_accuracy(y, coterie.MultilevelGraphClustering(len(sizes)).fit_predict(X)) > 0.98
+
+
 def test_a_precomputed_graph_gives_the_same_clusters(digits):
     X = digits[0][:500] + np.random.default_rng(0).random((500, 64))  # without ties
     model = coterie.MultilevelGraphClustering(10, n_neighbors=8).fit(X)

@@ -18,7 +18,9 @@ from coterie.multilevel.solver import (
     merged,
     multilevel_partition,
     order_of_levels,
+    partition_of_levels,
     refined,
+    refined_by_groups,
 )
 
 kinds = st.sampled_from(["information", "modularity", "normalized_cut"])
@@ -79,12 +81,26 @@ def test_aggregated_graphs_have_the_same_objective(W, data):
 def test_partitions_have_no_empty_cluster_and_no_move_raises_their_objective(W, data):
     np.fill_diagonal(W, 0)
     k = data.draw(st.integers(1, len(W)))
-    labels, value = multilevel_partition(sp.csr_array(W), k)
+    graph = CoarseGraph(sp.csr_array(W))
+    labels, is_unequal = partition_of_levels(*aggregation_levels(graph, k), k)
     np.testing.assert_array_equal(np.unique(labels), np.arange(k))
     if W.sum() == 0:
         return
+    kind = "normalized_cut" if is_unequal else "information"
+    np.testing.assert_array_equal(oracle.refined(kind, W, labels), labels)
+    found, value = multilevel_partition(sp.csr_array(W), k)
+    np.testing.assert_array_equal(found, labels)
     assert value == pytest.approx(oracle.objective("information", W, labels), abs=1e-12)
-    np.testing.assert_array_equal(oracle.refined("information", W, labels), labels)
+
+
+def test_groups_of_nodes_move_together():
+    # A clique of four, with more edges to the first clique, and in the cluster of the second one.
+    W = cliques(8, 8, 4).toarray()
+    W[16:, :8] = W[:8, 16:] = 0.2
+    W[16:, 8:16] = W[8:16, 16:] = 0.05
+    graph, labels = CoarseGraph(sp.csr_array(W)), np.repeat([0, 1, 1], [8, 8, 4]).astype(np.int32)
+    np.testing.assert_array_equal(refined(graph, INFORMATION, labels, 2), labels)
+    assert refined_by_groups(graph, labels, 2).tolist() == [0] * 8 + [1] * 8 + [0] * 4
 
 
 def test_ties_go_to_the_lower_cluster():
@@ -103,14 +119,9 @@ def cliques(*sizes):
     return sp.csr_array(sp.block_diag([np.ones((size, size)) - np.eye(size) for size in sizes]))
 
 
-def test_components_are_clusters():
-    labels, _ = multilevel_partition(cliques(5, 9, 4, 6), 4)
-    assert labels.tolist() == [0] * 5 + [1] * 9 + [2] * 4 + [3] * 6
-
-
-def test_the_smallest_of_too_many_components_merge():
-    labels, _ = multilevel_partition(cliques(5, 9, 2, 3), 3)
-    assert labels.tolist() == [0] * 5 + [1] * 9 + [2] * 5
+def test_components_are_clusters_and_the_smallest_of_too_many_merge():
+    assert multilevel_partition(cliques(5, 9, 4, 6), 4)[0].tolist() == [0] * 5 + [1] * 9 + [2] * 4 + [3] * 6
+    assert multilevel_partition(cliques(5, 9, 2, 3), 3)[0].tolist() == [0] * 5 + [1] * 9 + [2] * 5
 
 
 @pytest.mark.parametrize("k", [1, 3, 7])

@@ -118,6 +118,9 @@ class MultilevelGraphClustering(GraphEstimator):
 
     With a number of clusters the objective is ``sum e log(e / p^2) + e0 log(e0 / (1 - sum p^2))``, e0 = 1 - sum e: the
     mutual information of the clusters at both ends of an edge, with all edges between different clusters as one class.
+    It favors equal sizes: clusters of less than half of the normalized cut are returned instead, unless the information
+    falls even more.
+
     Connected components of less than half of n / (10 k) rows, and vertices without edges, are set aside, unless less
     than half of the rows would be left: their rows join the cluster of the nearest other row; vertices of a precomputed
     graph get the label -1, with a warning.
@@ -193,7 +196,7 @@ class MultilevelGraphClustering(GraphEstimator):
                 k = int(labels.max()) + 1
             else:
                 k = self.n_clusters
-                labels, objective = multilevel_partition(graph, min(k, graph.shape[0]))
+                labels, objective = multilevel_partition(graph, min(k, graph.shape[0]), vertices.masses)
             if self.resolutions is not None:
                 fitted |= self._layers(graph, vertices)
             check_allocation(

@@ -40,16 +40,18 @@ class RoughCut:
 
     order: IndexArray | None  # (n,): local order of the vertices; None: that of the data
     clusters: IntArray | None  # (n,): clusters to draw from; None where nothing is drawn
-    levels: tuple[list[CoarseGraph], list[IntArray]] | None = None  # of the multilevel partition
+    are_unequal: bool = False  # whether the clusters are of unequal sizes
 
 
-def rough_cut(problem: CutProblem, deadline: Deadline, *, is_paper: bool = False) -> RoughCut:
+def rough_cut(
+    problem: CutProblem, deadline: Deadline, *, is_paper: bool = False, may_be_unequal: bool = False
+) -> RoughCut:
     """Return a local order of the vertices and rough clusters: multilevel partitions, or the paper's normalized cut. At
     the deadline: the order of the data and one cluster.
     """
     n, R, draws = problem.n_vertices, problem.n_clusters, problem.draws_vertices
     has_blocks = n > CutGraph.rows_of_a_block(n)
-    order, clusters, levels = None, np.zeros(n, dtype=np.int32) if draws else None, None
+    order, clusters, are_unequal = None, np.zeros(n, dtype=np.int32) if draws else None, False
     seed = problem.draw_seed()
     try:
         if draws and is_paper:
@@ -58,10 +60,12 @@ def rough_cut(problem: CutProblem, deadline: Deadline, *, is_paper: bool = False
             levels = aggregation_levels(CoarseGraph(problem.graph), R, deadline)
             order = order_of_levels(n, levels[1]) if has_blocks else None
             if draws and not is_paper:
-                clusters = partition_of_levels(*levels, R, deadline=deadline)[0]
+                clusters, are_unequal = partition_of_levels(
+                    *levels, R, problem.weights, may_be_unequal=may_be_unequal, deadline=deadline
+                )
     except OutOfTime:
         pass
-    return RoughCut(order, clusters, levels)
+    return RoughCut(order, clusters, are_unequal)
 
 
 def spectral_clusters(problem: CutProblem, seed: int, deadline: Deadline) -> IntArray:
