@@ -166,7 +166,7 @@ def partition_of_levels(
     if may_be_unequal:
         sizes: FloatArray = np.ones(levels[0].n_nodes) if masses is None else masses
         for nodes in nodes_of:
-            sizes = np.bincount(nodes, sizes)
+            sizes = np.bincount(nodes, sizes).astype(np.float64)
         unequal = _unequal_clusters(coarsest, equal, n_clusters, sizes, deadline)
     labels = refined_down(equal, INFORMATION)
     if unequal is not None:
