@@ -100,7 +100,8 @@ ci-oldest ci-newest: ci-%: $(BIN)/uv
 
 # Kernels and estimators on an emulated 64-bit ARM. Slow: release/arm64 runs any other part.
 test-arm64: $(VENV)/.release
-	test -e dist/*-cp311-cp311-manylinux*aarch64.whl || $(BIN)/python -m release.wheels linux-aarch64 --pythons 3.11
+	rm -f dist/*-cp311-cp311-manylinux*aarch64.whl
+	$(BIN)/python -m release.wheels linux-aarch64 --pythons 3.11
 	PYTHON=$(BIN)/python release/arm64 dist/*-cp311-cp311-manylinux*aarch64.whl -m pytest -p no:cacheprovider \
 		tests/centers tests/kmeans/test_exact.py tests/seeding tests/graphs/test_exact.py tests/test_instruction_sets.py
 
