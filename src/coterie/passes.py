@@ -350,7 +350,7 @@ def measure(passes: Passes, n_clusters: int) -> MeasuredRows:
         variance = float(np.sum(below)) / max(1, int(np.sum(counts))) / n_columns
     else:
         mean = mean_row() if is_sparse else mean
-        variance = (found.total / n_rows - float(np.sum((mean - shift) ** 2))) / n_columns
+        variance = (found.total / n_rows - float(((mean - shift) ** 2).sum())) / n_columns
     _check_resolution(passes, found.largest, found.some)
     return MeasuredRows(
         passes,

@@ -53,7 +53,7 @@ class RowLabels:
 
     def start(self, frame: CenterFrame, rule: AssignmentRule) -> None:
         """Take the centers of the next pass, and the rule by which their rows are found."""
-        if rule != self._rule:
+        if rule is not self._rule and rule != self._rule:
             self._rule = rule
             self.bounds = rule.bounds(self._rows, frame)
             if self.bounds is not None:

@@ -226,7 +226,7 @@ class ClusteredRows:
     def relocate_empty(self, frame: CenterFrame) -> None:
         """Give each cluster without mass a row of its own: those that are the farthest from their centers."""
         masses = self.sums.masses.total()
-        candidates = np.flatnonzero(masses <= 1e-9 * self.data.total_weight / len(masses))
+        (candidates,) = (masses <= 1e-9 * self.data.total_weight / len(masses)).nonzero()
         if len(candidates) == 0:
             return
         counted = self.passes.total(masses.shape, 2 * self.data.total_weight)

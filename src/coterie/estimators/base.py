@@ -110,15 +110,13 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
             )
 
     def _check_memory(self, rows: Rows) -> None:
-        """Raise a MemoryError if labels and distances of all rows, or centers, are larger than the free memory."""
+        """Raise a MemoryError if labels and distances of all rows, and centers, are larger than the free memory."""
         n_rows, n_columns = rows.shape
         n_clusters = min(getattr(self, "n_clusters", getattr(self, "n_components", 0)) or 0, n_rows)
-        per_number = 24.0 + 4 * rows.dtype.itemsize
-        check_allocation(per_number * n_rows, "labels and distances of all rows", "fit a sample of the rows")
         check_allocation(
-            per_number * n_clusters * n_columns,
-            f"{n_clusters:,} cluster centers of {n_columns:,} columns",
-            "ask for fewer clusters, or leave out columns",
+            (24.0 + 4 * rows.dtype.itemsize) * (n_rows + n_clusters * n_columns),
+            "labels and distances of all rows, and the centers,",
+            "fit a sample of the rows, fewer clusters or fewer columns",
         )
 
     def _known_columns(self) -> dict[str, Any]:

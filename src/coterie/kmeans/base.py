@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from coterie.arrays import Array, FloatArray, IntArray
 from coterie.blocks.dataset import check_squares, squares_to_point, weighted_sum
 from coterie.blocks.kernel_rows import dense, kernel_rows
+from coterie.centers.frame import CenterFrame
 from coterie.centers.labels import labels_and_squares, nearest_labels, squares_to_centers
 from coterie.estimators.base import Estimator, by_chunk
 from coterie.estimators.initialization import check_n_rows, draw_centers, draws_centers, given_centers
@@ -298,8 +299,7 @@ class CentroidEstimator(
         )
 
     def _check_distances(self, centers: Array, shift: FloatArray) -> None:
-        squares = _squares_to(centers, shift)
-        if not (squares <= np.finfo(centers.dtype).max / 4).all():
+        if not CenterFrame(centers, shift).squares.max() <= np.finfo(centers.dtype).max / 4:
             raise ValueError(
                 f"The initial centers are too far from the rows for {centers.dtype}: squared distances overflow."
             )
@@ -373,10 +373,3 @@ def _distances(block: Block, centers: Array, n_threads: int) -> Array:
         for row, column in zip(*np.nonzero(squares <= limits)):
             squares[row, column] = np.sum((dense(block[[row]]).astype(np.float64) - points[column]) ** 2)
     return np.sqrt(squares)
-
-
-def _squares_to(centers: Array, shift: FloatArray) -> FloatArray:
-    """Return the squared distances of centers to a shift, infinite where they overflow float64."""
-    relative = centers - shift if shift.any() else centers
-    with np.errstate(over="ignore"):
-        return np.asarray(np.einsum("ij,ij->i", relative, relative, dtype=np.float64))

@@ -120,10 +120,9 @@ def nearest_partners(sums: FloatArray, masses: FloatArray, origin: FloatArray | 
     """Return for each cluster the one that it can be merged with at the lowest cost; see `merge_costs`."""
     if origin is not None:
         sums = sums + np.outer(masses, origin)
-    n_clusters, points = len(sums), sums
-    if origin is None:
-        points = sums / np.maximum(masses, _TINY)[:, None]
-    squares, inverses = np.einsum("ij,ij->i", points, points), 1 / np.maximum(masses, _TINY)
+    n_clusters, mass = len(sums), np.maximum(masses, _TINY)
+    points = sums / mass[:, None] if origin is None else sums
+    squares, inverses = np.einsum("ij,ij->i", points, points), 1 / mass
     partners = np.empty(n_clusters, dtype=np.intp)
     for first in range(0, n_clusters, max(1, _PAIRS // n_clusters)):
         part = slice(first, first + max(1, _PAIRS // n_clusters))
@@ -137,7 +136,7 @@ def nearest_partners(sums: FloatArray, masses: FloatArray, origin: FloatArray | 
         else:
             lengths = np.sqrt(squares)
             np.subtract(lengths[part, None] + lengths, np.sqrt(costs, out=costs), out=costs)
-        np.fill_diagonal(costs[:, part], np.inf)
+        costs.ravel()[first :: n_clusters + 1] = np.inf  # of a cluster with itself
         partners[part] = costs.argmin(axis=1)
     return partners
 
