@@ -9,25 +9,27 @@
 namespace coterie {
 namespace {
 
-// Lists of rows; keeps the arrays alive. Vectors are read beyond the last limit.
-struct NearArrays {
-    static constexpr Index kPadding = 64;
-    Out1<float> limits;
-    Out2<float> uppers, lowers;
-    Out2<std::int32_t> ids;
-    Out1<std::int32_t> sizes;
+// Vectors are read beyond the last limit.
+inline constexpr Index kNearPadding = 64;
 
-    NearLists view() const { return {uppers.shape(1), lowers.shape(1), limits, uppers, lowers, ids, sizes}; }
-};
-
-NearArrays near_lists(Out1<float> limits, Out2<float> uppers, Out2<float> lowers, Out2<std::int32_t> ids,
-                      Out1<std::int32_t> sizes) {
-    const Index n_rows = sizes.size(), capacity = lowers.shape(1);
-    require(uppers.shape(1) >= 1 && capacity >= uppers.shape(1), "lists are too short");
-    require_size(n_rows + NearArrays::kPadding, "limits has the wrong size", limits);
-    require_size(n_rows * uppers.shape(1), "uppers has the wrong shape", uppers);
+// IN/OUT limits (n + kNearPadding), uppers (n x m), lowers, ids (n x capacity), sizes (n): the lists of rows.
+template <class T>
+void nearest_by_bytes(Out1<float> limits, Out2<float> uppers, Out2<float> lowers, Out2<std::int32_t> ids,
+                      Out1<std::int32_t> sizes, const DenseBlock<T>& rows, Index first, const DenseBlock<T>& points,
+                      Index first_point, T unit, bool serves_points, int n_threads) {
+    const NearBlock<T> x{rows.view(), first}, y{points.view(), first_point};
+    const Index n_rows = sizes.size(), m = uppers.shape(1), capacity = lowers.shape(1);
+    require(m >= 1 && capacity >= m, "lists are too short");
+    require_size(n_rows + kNearPadding, "limits has the wrong size", limits);
+    require_size(n_rows * m, "uppers has the wrong shape", uppers);
     require_size(n_rows * capacity, "an array has the wrong shape", lowers, ids);
-    return {limits, uppers, lowers, ids, sizes};
+    require(x.rows.n_columns == y.rows.n_columns, "points and rows differ in width");
+    require(x.rows.selection == nullptr && y.rows.selection == nullptr, "rows are not consecutive");
+    require(first >= 0 && first + x.rows.n_rows <= n_rows, "lists of some rows are missing");
+    require(first_point >= 0 && first_point + y.rows.n_rows <= std::numeric_limits<std::int32_t>::max(),
+            "first_point is out of range");
+    require(!serves_points || first_point + y.rows.n_rows <= n_rows, "lists of some points are missing");
+    kernels().of<T>().nearest_by_bytes(x, y, unit, serves_points, {m, capacity, limits, uppers, lowers, ids, sizes}, n_threads);
 }
 
 template <class T>
@@ -66,42 +68,36 @@ void cells_in_reach(const DenseBlock<T>& rows, In2<T> centers, In1<T> offsets, I
     kernels().of<T>().cells_in_reach(x, known, gaps, static_cast<T>(reach), own, visited, n_threads);
 }
 
-// IN panels (n_slots x n_columns, in panels), panel_offsets, order (n_slots), panel_starts (n_cells + 1), points, offsets,
-// visitor_starts (n_cells + 1), visitors, row_order (no row twice), own (n_rows), starts (n_rows + 1), visits.
+// IN points, offsets, order (n_points, by cell), cell_starts (n_cells + 1), visitors, visitor_starts (n_cells + 1), row_order
+// (no row twice), own (n_rows), starts (n_rows + 1), visits.
 template <class T>
-void nearest_in_cells(const DenseBlock<T>& rows, In1<T> panels, In1<T> panel_offsets, In1<std::int32_t> order,
-                      In1<Index> panel_starts, In2<T> points, In1<T> offsets, In1<Index> visitor_starts,
-                      In1<std::int32_t> visitors, In1<Index> row_order, In1<std::int32_t> own, In1<Index> starts,
-                      In1<std::int32_t> visits, Out2<std::int32_t> ids, Out2<T> scores, int n_threads) {
+void nearest_in_cells(const DenseBlock<T>& rows, In2<T> points, In1<T> offsets, In1<std::int32_t> order,
+                      In1<Index> cell_starts, In1<std::int32_t> visitors, In1<Index> visitor_starts, In1<Index> row_order,
+                      In1<std::int32_t> own, In1<Index> starts, In1<std::int32_t> visits, T unit, Out2<std::int32_t> ids,
+                      int n_threads) {
     const DenseRows<T> x = rows.view();
-    const Index n_points = points.shape(0), m = ids.shape(1);
-    const Index n_slots = order.size(), n_cells = panel_starts.size() - 1;
+    const Index n_points = points.shape(0), n_cells = cell_starts.size() - 1, m = ids.shape(1);
     require(points.shape(1) == x.n_columns, "points and rows differ in width");
-    require_size(n_points, "one offset per point is needed", offsets);
-    require(n_slots > 0 && n_slots % kLanes<T> == 0, "order does not fill whole panels");
-    require_size(n_slots * x.n_columns, "panels has the wrong shape", panels);
-    require_size(n_slots, "one offset per slot is needed", panel_offsets);
-    require_aligned("an array does not begin at a cache line", panels, panel_offsets);
-    require_between(-1, n_points, "order names a point that is not there", order);
-    require_starts(panel_starts);
-    require(panel_starts[n_cells] == n_slots / kLanes<T>, "panel_starts does not cover all panels");
+    require(x.selection == nullptr, "rows are not consecutive");
+    require_size(n_points, "one offset per point, and all points in order, are needed", offsets, order);
+    require_between(0, n_points, "a point is not there", order, visitors);
+    require_starts(cell_starts);
+    require(cell_starts[n_cells] == n_points, "cell_starts does not cover all points");
     require_size(n_cells + 1, "visitor_starts has the wrong shape", visitor_starts);
     require_starts(visitor_starts);
     require_size(visitor_starts[n_cells], "visitor_starts does not cover all visitors", visitors);
-    require_between(0, n_points, "a visitor is not there", visitors);
     require_between(0, x.n_rows, "row_order is out of range", row_order);
     require_size(x.n_rows, "one cell per row is needed", own);
-    require_between(-n_cells, n_cells, "the cell of a row is out of range", own);
+    require_between(0, n_cells, "the cell of a row is out of range", own);
     require_size(x.n_rows + 1, "starts has the wrong shape", starts);
     require_starts(starts);
     require_size(starts[x.n_rows], "starts does not cover all visits", visits);
     require_between(0, n_cells, "a visited cell is out of range", visits);
     require(m >= 1, "no neighbors");
-    require_size(x.n_rows * m, "an array has the wrong shape", ids, scores);
-    const CellPanels<T> cells{panels,  panel_offsets,  order,    panel_starts, points,
-                              offsets, visitor_starts, visitors, n_points};
-    const CellVisits visited{row_order, own, starts, visits, row_order.size()};
-    kernels().of<T>().nearest_in_cells(x, cells, visited, m, ids, scores, n_threads);
+    require_size(x.n_rows * m, "ids has the wrong shape", ids);
+    const CellPoints<T> sorted{{points, n_points, x.n_columns, nullptr}, offsets, order, cell_starts, visitors,
+                               visitor_starts, n_cells};
+    kernels().of<T>().nearest_in_cells(x, sorted, {row_order, own, starts, visits, row_order.size()}, unit, m, ids, n_threads);
 }
 
 // IN row_order (no row twice), candidates (n_rows x m): -1 for none.
@@ -191,21 +187,7 @@ void linkage_of_tree(In1<std::int32_t> firsts, In1<std::int32_t> seconds, In1<do
 template <class T>
 void bind_graphs_of(nb::module_& m, const char* tree_name) {
     m.def("nearest_apart", &nearest_apart<T>, Unlocked());
-    m.def(
-        "nearest_by_bytes",
-        [](NearArrays& lists, const DenseBlock<T>& rows, Index first, const DenseBlock<T>& points, Index first_point,
-           T unit, bool serves_points, int n_threads) {
-            const NearBlock<T> x{rows.view(), first}, y{points.view(), first_point};
-            const Index n_rows = lists.sizes.size();
-            require(x.rows.n_columns == y.rows.n_columns, "points and rows differ in width");
-            require(x.rows.selection == nullptr && y.rows.selection == nullptr, "rows are not consecutive");
-            require(first >= 0 && first + x.rows.n_rows <= n_rows, "lists of some rows are missing");
-            require(first_point >= 0 && first_point + y.rows.n_rows <= std::numeric_limits<std::int32_t>::max(),
-                    "first_point is out of range");
-            require(!serves_points || first_point + y.rows.n_rows <= n_rows, "lists of some points are missing");
-            kernels().of<T>().nearest_by_bytes(x, y, unit, serves_points, lists.view(), n_threads);
-        },
-        Unlocked());
+    m.def("nearest_by_bytes", &nearest_by_bytes<T>, Unlocked());
     m.def("products", &products<T>, Unlocked());
     m.def("cells_in_reach", &cells_in_reach<T>, Unlocked());
     m.def("nearest_in_cells", &nearest_in_cells<T>, Unlocked());
@@ -221,9 +203,7 @@ void bind_graphs(nb::module_& m) {
     m.def("join_certified", &join_certified_edges, Unlocked());
     m.def("linkage_of_edges", &linkage_of_tree, Unlocked());
     m.def("root_tree", &order_of_tree, Unlocked());
-    nb::class_<NearArrays>(m, "NearLists");
-    m.attr("NEAR_PADDING") = NearArrays::kPadding;
-    m.def("near_lists", &near_lists);
+    m.attr("NEAR_PADDING") = kNearPadding;
     bind_graphs_of<float>(m, "BoxTreeOfFloats");
     bind_graphs_of<double>(m, "BoxTreeOfDoubles");
 }

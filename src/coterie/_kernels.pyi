@@ -130,7 +130,7 @@ def bounded_options(
     cumulative_drift: Array,
     length: float,
     bias: int,
-    by_bytes: bool,
+    unit: float,
 ) -> BoundedOptions: ...
 
 # IN/OUT labels (n,), upper (n,), lower (n, n_bounds), stored as in machine/stored_bounds.hpp.
@@ -200,17 +200,17 @@ def pairs_in_reach(
 # --- graphs: nearest neighbors
 
 # Points that may be among the m nearest of n rows, by products of bytes. IN/OUT limits (n + NEAR_PADDING),
-# uppers (n, m), lowers, ids (n, capacity), sizes (n,); see cpp/include/coterie/graphs/near_lists.hpp.
-NEAR_PADDING: int
-
-class NearLists: ...
-
-def near_lists(limits: Array, uppers: Array, lowers: Array, ids: Ints, sizes: Ints) -> NearLists: ...
-
+# uppers (n, m), lowers, ids (n, capacity), sizes (n,); see cpp/include/coterie/graphs/nearest_by_bytes.hpp.
 # IN dense rows and points relative to one point amid them, with the numbers of the first, unit (a power of 2 that
 # brings the largest coordinate close to 1), serves_points: whether the lists of the points are kept, too.
+NEAR_PADDING: int
+
 def nearest_by_bytes(
-    lists: NearLists,
+    limits: Array,
+    uppers: Array,
+    lowers: Array,
+    ids: Ints,
+    sizes: Ints,
     rows: Rows,
     first: int,
     points: Rows,
@@ -247,26 +247,24 @@ def cells_in_reach(
     n_threads: int,
 ) -> None: ...
 
-# Of dense rows. IN panels, panel_offsets, order (by slot), panel_starts (n_cells + 1,), points (n_points, d), offsets,
-# visitor_starts (n_cells + 1,), visitors, row_order (n_listed,; no row twice, rows of one cell together), own (n,; ~c:
-# only the visited cells are searched), starts (n + 1,), visits (ascending for each row); OUT ids (n, m), scores (n, m)
+# Of dense rows. IN points (n_points, d), offsets (n_points,: squared lengths), order (n_points,: by cell), cell_starts
+# (n_cells + 1,), visitors, visitor_starts (n_cells + 1,), row_order (n_listed,; no row twice, rows of one cell
+# together), own (n,), starts (n + 1,), visits (ascending for each row), unit (as above; 0: by floats); OUT ids (n, m)
 # of the rows listed.
 def nearest_in_cells(
     rows: Rows,
-    panels: Array,
-    panel_offsets: Array,
-    order: Ints,
-    panel_starts: Longs,
     points: Array,
     offsets: Array,
-    visitor_starts: Longs,
+    order: Ints,
+    cell_starts: Longs,
     visitors: Ints,
+    visitor_starts: Longs,
     row_order: Longs,
     own: Ints,
     starts: Longs,
     visits: Ints,
+    unit: float,
     ids: Ints,
-    scores: Array,
     n_threads: int,
 ) -> None: ...
 

@@ -10,7 +10,13 @@ from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
 from coterie.graphs import nearest_neighbors
-from coterie.graphs.approximate import CellIndex, approximate_index, draw_recall_sample, few_directions
+from coterie.graphs.approximate import (
+    CellIndex,
+    approximate_index,
+    draw_recall_sample,
+    few_directions,
+    rounding_is_small,
+)
 from coterie.graphs.exact import exact_neighbors, lowest_scores
 from tests.graphs.examples import DTYPES, METHOD, clusters, shapes
 from tests.support.bits import same_bits
@@ -113,6 +119,16 @@ def test_few_directions_are_used_if_they_are_enough():
             ids, _ = lowest_scores(asked, found.near, offsets, found.n_candidates, 2)
             assert probes.recall(X, ids) >= 0.99
             assert probes.recall(X, ids[:, :-1]) < 0.99
+
+
+def test_bytes_are_for_points_that_rounding_does_not_mix():
+    random = np.random.default_rng(0)
+    rows = random.normal(size=(40, 30)).astype(np.float32)
+    near = list(rows[:, None] + 0.5 * random.normal(size=(40, 9, 30)).astype(np.float32))
+    far = 300 * rows[:1]
+    assert rounding_is_small(rows, near)
+    assert not rounding_is_small(rows, [points[:3] for points in near])
+    assert not rounding_is_small(rows + far, [points + far for points in near])
 
 
 def test_probes_have_true_neighbors():

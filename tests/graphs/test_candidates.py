@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coterie import _kernels
-from coterie.arrays import aligned_zeros
 from coterie.blocks.kernel_rows import kernel_rows
 from coterie.graphs.approximate import CellPoints, Cells, Visits, rows_in_directions
+from coterie.graphs.exact import byte_unit
 from tests.graphs.examples import DTYPES, few_values
 from tests.reference import graphs as oracle
 from tests.support.bits import same_bits
@@ -42,7 +42,8 @@ def test_lowest_scores_within_overlapping_cells(dtype, n, q, m, d, n_values, see
     n_cells = int(random.integers(1, 12))
     (visits, of_points), (asked, of_rows) = (drawn_visits(k, n_cells, random) for k in (n, q))
     own = asked.own
-    cells = CellPoints(points, np.square(points).sum(axis=1), visits, n_cells)
+    squares = np.square(points).sum(axis=1)
+    cells = CellPoints(points, squares, visits, n_cells)
     found = []
     best, *_, plainest = [*INSTRUCTION_SETS, INSTRUCTION_SETS[-1]]
     for name, n_threads in ((plainest, 1), (best, 1), (best, 3)):
@@ -65,6 +66,39 @@ def test_lowest_scores_within_overlapping_cells(dtype, n, q, m, d, n_values, see
     its = asked.cells[asked.starts[one] : asked.starts[one + 1]]
     alone = cells.candidates(rows[[one]], Visits(own[[one]], np.array([0, len(its)]), its), m, 1)
     same_bits(alone[0], found[0][one])
+
+
+@pytest.mark.parametrize("name", INSTRUCTION_SETS)
+@pytest.mark.parametrize("dtype", DTYPES)
+@settings(max_examples=15)
+@given(
+    n=st.sampled_from([60, 900]),
+    d=st.sampled_from([1, 20, 70]),
+    scale=st.sampled_from([2.0**-40, 1, 2.0**40]),
+    offset=st.sampled_from([0, 30]),
+    seed=st.integers(0, 1000),
+)
+def test_lowest_scores_of_rounded_rows(name, dtype, n, d, scale, offset, seed):
+    """What rounding to `step` moves is bounded; the first row is far from all points, where nothing is found."""
+    random = np.random.default_rng(seed)
+    points, rows = (scale * (random.normal(size=(k, d)) + offset).astype(dtype) for k in (n, 50))
+    rows[0] *= 2.0**60
+    n_cells, m = int(random.integers(1, 5)), 9
+    (visits, of_points), (asked, of_rows) = (drawn_visits(k, n_cells, random) for k in (n, 50))
+    unit = byte_unit(points)
+    with using(name):
+        cells = CellPoints(points, np.square(points).sum(axis=1), visits, n_cells, unit)
+        found = [cells.candidates(rows, asked, m, n_threads) for n_threads in (1, 3)]
+    same_bits(*found)
+    step = max(np.abs(points).max(), np.abs(rows[1:]).max()) / 63
+    for row in range(1, 50):
+        meets = (visits.own == asked.own[row]) | of_points[:, asked.own[row]] | of_rows[row, visits.own]
+        true = np.sqrt(np.square(points.astype(float) - rows[row]).sum(axis=1))
+        expected = np.sort(true[meets])[:m]
+        ids = found[0][row, : len(expected)]
+        assert np.all(meets[ids])
+        assert len(set(ids)) == len(ids)
+        assert np.all(np.sort(true[ids]) <= expected + 2.1 * step * np.sqrt(d))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -143,16 +177,13 @@ def test_the_nearest_of_candidates(dtype, are_points, n, d, m, n_kept, seed):
     [
         (dict(points=np.zeros((5, 3))), "width"),
         (dict(offsets=np.zeros(4)), "one offset per point"),
-        (dict(order=np.zeros(9, dtype=np.int32)), "whole panels"),
-        (dict(panels=aligned_zeros(15, np.float64)), "panels has the wrong shape"),
-        (dict(panels=aligned_zeros(24, np.float64)[1:17]), "cache line"),
-        (dict(panel_offsets=aligned_zeros(7, np.float64)), "one offset per slot"),
-        (dict(order=np.full(8, 5, dtype=np.int32)), "order names a point"),
-        (dict(panel_starts=np.array([0, 2])), "panel_starts does not cover"),
+        (dict(order=np.zeros(4, dtype=np.int32)), "all points in order"),
+        (dict(order=np.full(5, 5, dtype=np.int32)), "a point is not there"),
+        (dict(cell_starts=np.array([0, 4])), "cell_starts does not cover"),
         (dict(visitor_starts=np.array([0, 1])), "visitor_starts does not cover"),
         (
             dict(visitor_starts=np.array([0, 1]), visitors=np.array([5], dtype=np.int32)),
-            "a visitor is not there",
+            "a point is not there",
         ),
         (dict(row_order=np.array([7])), "row_order is out of range"),
         (dict(own=np.ones(4, dtype=np.int32)), "the cell of a row is out of range"),
@@ -167,20 +198,18 @@ def test_the_nearest_of_candidates(dtype, are_points, n, d, m, n_kept, seed):
 )
 def test_the_kernel_of_cells_checks_its_arguments(change, message):
     arguments = dict(
-        panels=aligned_zeros(16, np.float64),
-        panel_offsets=aligned_zeros(8, np.float64),
-        order=np.array([0, 1, 2, 3, 4, -1, -1, -1], dtype=np.int32),
-        panel_starts=np.array([0, 1]),
         points=np.zeros((5, 2)),
         offsets=np.zeros(5),
-        visitor_starts=np.array([0, 0]),
+        order=np.arange(5, dtype=np.int32),
+        cell_starts=np.array([0, 5]),
         visitors=np.empty(0, dtype=np.int32),
+        visitor_starts=np.array([0, 0]),
         row_order=np.arange(4),
         own=np.zeros(4, dtype=np.int32),
         starts=np.zeros(5, dtype=np.intp),
         visits=np.empty(0, dtype=np.int32),
+        unit=0.0,
         ids=np.zeros((4, 2), dtype=np.int32),
-        scores=np.zeros((4, 2)),
         n_threads=1,
     )
     with pytest.raises(ValueError, match=message):

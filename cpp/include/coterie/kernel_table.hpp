@@ -18,7 +18,6 @@
 #include "coterie/graphs/nearest_in_cells.hpp"
 #include "coterie/graphs/nearest_of_candidates.hpp"
 #include "coterie/graphs/nearest_reachable.hpp"
-#include "coterie/graphs/products.hpp"
 #include "coterie/laplacian_kmodes/memberships.hpp"
 #include "coterie/mixture/moments.hpp"
 #include "coterie/mixture/posteriors.hpp"
@@ -56,7 +55,6 @@ struct KernelsOf : RowKernels<DenseRows<T>, Isa>, RowKernels<CsrRows<T>, Isa> {
     decltype(&coterie::nearest_apart<Isa, T>) nearest_apart = coterie::nearest_apart<Isa, T>;
     decltype(&coterie::products<Isa, T>) products = coterie::products<Isa, T>;
     decltype(&coterie::cells_in_reach<Isa, T>) cells_in_reach = coterie::cells_in_reach<Isa, T>;
-    decltype(&coterie::nearest_in_cells<Isa, T>) nearest_in_cells = coterie::nearest_in_cells<Isa, T>;
     decltype(&coterie::nearest_of_candidates<Isa, T>) nearest_of_candidates = coterie::nearest_of_candidates<Isa, T>;
     decltype(&coterie::box_tree<Isa, T>) box_tree = coterie::box_tree<Isa, T>;
     decltype(&coterie::nearest_reachable<Isa, T>) nearest_reachable = coterie::nearest_reachable<Isa, T>;
@@ -94,11 +92,12 @@ struct RowSearches {
     decltype(&coterie::bounded_assign<Isa, Rows>) bounded_assign = coterie::bounded_assign<Isa, Rows>;
 };
 
-// Those by products of bytes, where the instruction set has such products.
+// Those that use products of bytes, where the instruction set has such products.
 template <class T, class Isa = void>
 struct SearchesOf : RowSearches<DenseRows<T>, Isa>, RowSearches<CsrRows<T>, Isa> {
     decltype(&coterie::take_batches<Isa, T>) take_batches = coterie::take_batches<Isa, T>;
     decltype(&coterie::nearest_by_bytes<Isa, T>) nearest_by_bytes = coterie::nearest_by_bytes<Isa, T>;
+    decltype(&coterie::nearest_in_cells<Isa, T>) nearest_in_cells = coterie::nearest_in_cells<Isa, T>;
     ByteLimits byte_limits{BytesOf<Isa>::kLeastColumns, BytesOf<Isa>::kLeastCenters, BytesOf<Isa>::kLeastProducts,
                            BytesOf<Isa>::kBoundColumns};
 };

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from sklearn.utils.extmath import randomized_svd
 
 from coterie import _kernels
-from coterie.arrays import Array, BoolArray, FloatArray, IndexArray, IntArray, aligned_zeros, lanes_of
+from coterie.arrays import Array, BoolArray, FloatArray, IndexArray, IntArray, lanes_of
 from coterie.blocks.dataset import check_vanishing
 from coterie.blocks.kernel_rows import kernel_rows
 from coterie.centers.frame import CenterFrame
@@ -23,6 +23,8 @@ from coterie.fitting.threads import single_threaded_blas
 from coterie.graphs.exact import (
     ExactSearch,
     IdsAndSquares,
+    byte_unit,
+    is_for_bytes,
     lowest_of_blocks,
     lowest_scores,
     nearest_of_candidates,
@@ -41,8 +43,9 @@ _TIE = 1e-6
 _CELLS_PER_ROOT = 2
 _SAMPLE_PER_CELL = 32
 
-# Multiply-adds of one call, a fraction of a second: Ctrl-C is answered between calls.
-_CALL_MULTIPLY_ADDS = 2e10
+# Multiply-adds of one call, a fraction of a second: Ctrl-C is answered between calls. Each packs the points, so that
+# there are only a few.
+_CALL_MULTIPLY_ADDS, _MOST_CALLS = 2e10, 8
 
 # Bytes of the bit sets of visited cells that are held at a time.
 _VISITED_BYTES = 16 << 20
@@ -56,6 +59,16 @@ _SAMPLE = 2048
 # Additional candidates; in few directions at most this multiple of the number of neighbors, and an additional number.
 _SPARE = 2
 _IN_DIRECTIONS, _SPARE_IN_DIRECTIONS = 3, 8
+
+# Of how many rows distances to borders are computed at a time.
+_PLANNED_ROWS = 16
+
+# Which of the rows that plan judge bytes, with at least how many neighbors; what rounding changes is at most this part
+# of how much their squared distances differ.
+_ROUNDED_STEP, _LEAST_ROUNDED, _MOST_ROUNDED = 4, 4, 0.25
+
+# Additional candidates where rounding orders them.
+_SPARE_OF_BYTES = 3
 
 # Cost of a row: for each direction, multiply-adds with this multiple of the root of the number of points, and with the
 # columns; for each number of a measured candidate, this number of multiply-adds, as it is read from memory.
@@ -123,9 +136,8 @@ class CellIndex:
         learned = np.sort(np.random.RandomState(seed).choice(n, min(size, n), replace=False))
         centers = cell_centers(near[learned], n_cells, seed=seed, n_threads=n_threads)
         vectors = self._near(planners.vectors, n_threads)
-        reach, n_visits = plan_reach(
-            centers, vectors, [near[ids] for ids in planners.ids], 1 - 3 * missed / 4
-        )
+        nearest = [near[ids] for ids in planners.ids]
+        reach, n_visits = plan_reach(centers, vectors, nearest, 1 - 3 * missed / 4)
         # Within cells a product takes about twice as long.
         self.is_worthwhile = 2 * (1 + 2 * n_visits) * near.shape[1] < n_cells * d
         if not self.is_worthwhile:
@@ -133,7 +145,10 @@ class CellIndex:
         self._cells = Cells(centers, reach, n_threads)
         visits = self._cells.visits(near, n_threads)
         self._visits = visits if are_points else None
-        self._cell_points = CellPoints(near, offsets, visits, n_cells)
+        unit = 0.0
+        if is_for_bytes(near) and rounding_is_small(vectors, nearest):
+            unit, self._n_candidates = byte_unit(near), min(n_candidates + _SPARE_OF_BYTES, n)
+        self._cell_points = CellPoints(near, offsets, visits, n_cells, unit)
         ids, _ = self.neighbors(judges.vectors, n_neighbors + are_points, n_threads)
         self.recall = judges.recall(points, ids)
 
@@ -222,26 +237,15 @@ class Cells:
 
 
 class CellPoints:
-    """Points sorted into cells, and the points that visit each cell."""
+    """Points sorted into cells, and the points that visit each cell. `unit`: see `byte_unit`; 0: by floats."""
 
-    def __init__(self, near: Array, offsets: Array, visits: Visits, n_cells: int) -> None:
-        self.near, self._offsets = near, offsets
-        n, m, lanes = *near.shape, lanes_of(near.dtype)
-        own = visits.own
-        counts = np.bincount(own, minlength=n_cells)
-        self._panel_starts = np.concatenate([[0], np.cumsum(-(-counts // lanes))])
-        n_panels = int(self._panel_starts[-1])
-        self._order = np.full(n_panels * lanes, -1, dtype=np.int32)
-        firsts = self._panel_starts[:-1] * lanes - (np.cumsum(counts) - counts)
-        points = np.argsort(own, kind="stable")
-        self._order[np.arange(len(points)) + np.repeat(firsts, counts)] = points
-        self._panels = aligned_zeros(n_panels * m * lanes, near.dtype)
-        in_panels = near[self._order].reshape(n_panels, lanes, m).swapaxes(1, 2)
-        np.multiply(in_panels, near.dtype.type(-2), out=self._panels.reshape(n_panels, m, lanes))
-        self._panel_offsets = aligned_zeros(n_panels * lanes, near.dtype)
-        self._panel_offsets[:] = np.where(self._order < 0, np.inf, offsets[self._order])
+    def __init__(self, near: Array, offsets: Array, visits: Visits, n_cells: int, unit: float = 0.0) -> None:
+        self.near, self._offsets, self._unit = near, offsets, unit
+        self._order = visits.row_order.astype(np.int32)
+        self._starts = np.concatenate([[0], np.cumsum(np.bincount(visits.own, minlength=n_cells))])
         crossed = sp.csr_array(
-            (np.ones(len(visits.cells), dtype=np.uint8), visits.cells, visits.starts), shape=(n, n_cells)
+            (np.ones(len(visits.cells), dtype=np.uint8), visits.cells, visits.starts),
+            shape=(len(near), n_cells),
         ).tocsc()
         self._visitors = crossed.indices.astype(np.int32, copy=False)
         self._visitor_starts = crossed.indptr.astype(np.intp, copy=False)
@@ -250,16 +254,13 @@ class CellPoints:
         """Return the points of lowest score |y|^2 - 2 x.y of the cells that each row x visits: (q, n_candidates) int32,
         ascending by score, -1 for none.
         """
-        ids = np.empty((len(rows), n_candidates), dtype=np.int32)
-        scores = np.empty(ids.shape, dtype=rows.dtype)
-        row_order, n_cells = visits.row_order, len(self._panel_starts) - 1
-        met = self.near.size / n_cells * (1 + 2 * len(visits.cells) / max(1, len(rows)))
-        size = max(4096, int(_CALL_MULTIPLY_ADDS / max(1.0, met)))
-        for first in range(0, len(rows), size):
+        ids, x = np.empty((len(rows), n_candidates), dtype=np.int32), kernel_rows(rows)
+        met = self.near.size / (len(self._starts) - 1) * (len(rows) + 2 * len(visits.cells))
+        n_calls = min(1 + int(met / _CALL_MULTIPLY_ADDS), _MOST_CALLS)
+        for listed in np.array_split(visits.row_order, n_calls):
             _kernels.nearest_in_cells(
-                kernel_rows(rows), self._panels, self._panel_offsets, self._order, self._panel_starts, self.near,
-                self._offsets, self._visitor_starts, self._visitors, row_order[first : first + size], visits.own,
-                visits.starts, visits.cells, ids, scores, n_threads,
+                x, self.near, self._offsets, self._order, self._starts, self._visitors, self._visitor_starts, listed,
+                visits.own, visits.starts, visits.cells, self._unit, ids, n_threads,
             )  # fmt: skip
         return ids
 
@@ -276,18 +277,41 @@ def plan_reach(centers: Array, rows: Array, near: list[Array], recall: float) ->
     """
     own, crossings = _border_distances(rows, centers)
     least = []
-    for row, (cell, points) in enumerate(zip(own, near)):
-        cells, others = _border_distances(points, centers)
-        least.append(np.minimum(crossings[row, cells], others[:, cell]))
+    for some in np.array_split(np.arange(len(rows)), -(-len(rows) // _PLANNED_ROWS)):
+        cells, others = _border_distances(np.concatenate([near[row] for row in some]), centers)
+        asking = np.repeat(some, [len(near[row]) for row in some])
+        least.append(np.minimum(crossings[asking, cells], others[np.arange(len(others)), own[asking]]))
     border = float(np.quantile(np.concatenate(least), recall, method="higher")) * (1 + 1e-4)
     return 2 * border, float(np.mean(np.count_nonzero(crossings < border, axis=1)))
+
+
+def rounding_is_small(rows: Array, near: list[Array]) -> bool:
+    """Whether rounding to 7 bits changes the distances of most rows to their nearest points, relative to each other,
+    by a small part of what they differ.
+    """
+
+    def squares(row: Array, points: Array) -> FloatArray:
+        return np.square(points.astype(np.float64) - row).sum(axis=1)
+
+    def rounded(values: Array) -> FloatArray:
+        largest = np.abs(values).max(axis=-1, keepdims=True).astype(np.float64)
+        step = np.where(largest > 0, largest, 1) / 63
+        return np.rint(values / step) * step
+
+    def is_small(row: Array, points: Array) -> bool:
+        exact = squares(row, points)
+        moved = squares(rounded(row), rounded(points)) - exact
+        return bool(np.std(moved) <= _MOST_ROUNDED * np.std(exact))
+
+    some = [is_small(*pair) for pair in zip(rows[::_ROUNDED_STEP], near[::_ROUNDED_STEP])]
+    return len(near[0]) >= _LEAST_ROUNDED and bool(np.mean(some) >= 0.9)
 
 
 def _border_distances(rows: Array, centers: Array) -> tuple[IndexArray, FloatArray]:
     """Return the cell of each row, and the distances to its borders with all cells, 0 for its own."""
     squares = _square_distances(rows, centers)
     own = squares.argmin(axis=1)
-    gaps = np.sqrt(_square_distances(centers[own], centers))
+    gaps = np.sqrt(_square_distances(centers, centers))[own]
     above = squares - squares[np.arange(len(rows)), own][:, None]
     return own, np.divide(above, 2 * gaps, out=np.zeros_like(gaps), where=gaps > 0)
 

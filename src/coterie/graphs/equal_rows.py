@@ -11,8 +11,8 @@ import scipy.sparse as sp
 from coterie.arrays import Array, IntArray
 from coterie.rows import Block
 
-# Rows that one pass of the hash takes, and columns by which rows mostly differ already.
-_HASHED_BYTES, _SOME_COLUMNS = 16 << 20, 16
+# Rows that one pass of the hash takes, and how many rows show by which columns, how many, rows mostly differ already.
+_HASHED_BYTES, _SOME_ROWS, _SOME_COLUMNS = 16 << 20, 256, 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +62,17 @@ def _mixed(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
 
 def equal_rows(rows: Block) -> EqualRows:
     """Find equal rows, by hashes first, then by comparison; sparse rows are sorted and without duplicates."""
-    n, step = rows.shape[0], rows.shape[1] // _SOME_COLUMNS
-    if step > 1 and not sp.issparse(rows) and len(np.unique(row_hashes(rows[:, ::step]))) == n:
-        every = np.arange(n, dtype=np.int32)
-        return EqualRows(every, every, np.ones(n, dtype=np.int64))
-    hashes = row_hashes(rows)
+    n, d = rows.shape
+    if d < 2 * _SOME_COLUMNS or sp.issparse(rows):
+        hashes = row_hashes(rows)
+    else:
+        some = rows[:: -(-n // _SOME_ROWS)]
+        hashes = row_hashes(
+            rows[:, np.argsort(np.sum(some != some[0], axis=0), kind="stable")[-_SOME_COLUMNS:]]
+        )
+        _, places, counts = np.unique(hashes, return_inverse=True, return_counts=True)
+        again = np.flatnonzero(counts[places] > 1)
+        hashes[again] = row_hashes(rows[again])
     order = np.argsort(hashes, kind="stable")
     is_same = np.zeros(n, dtype=bool)
     is_same[1:] = hashes[order][1:] == hashes[order][:-1]

@@ -115,7 +115,8 @@ class ExactSearch:
             return waiting[~(squares[some, -1] < unseen)]
 
         waiting = np.arange(len(rows))
-        if len(rows) > 8 * _JUDGED_ROWS and self._is_for_bytes:
+        is_large = len(rows) > 8 * _JUDGED_ROWS and points.size >= _LEAST_BYTE_NUMBERS
+        if is_large and is_for_bytes(points):
             judged = waiting[:: len(rows) // _JUDGED_ROWS]
             if len(search(self._nearest_by_bytes, judged)) <= _MOST_WAITING * len(judged):
                 waiting = search(self._nearest_by_bytes, waiting)
@@ -134,25 +135,15 @@ class ExactSearch:
         product = 2 * (2 * rows.shape[1] + 16) * np.finfo(rows.dtype).eps / 2
         return ids, self._least_unseen(scores, lengths, product)
 
-    @property
-    def _is_for_bytes(self) -> bool:
-        """Whether products of bytes, where there are any, are faster."""
-        least_columns, *_ = _kernels.byte_limits()
-        n_columns = self._points.shape[1]
-        return (
-            self._points.size >= _LEAST_BYTE_NUMBERS and 0 < least_columns <= n_columns <= _MOST_BYTE_COLUMNS
-        )
-
     def _nearest_by_bytes(self, rows: Array, lengths: FloatArray, n_nearest: int, n_threads: int) -> Lists:
         """Do the same by products of bytes: of points with each other, each pair once."""
         points, n = self._compared, len(rows)
-        largest = max(float(points.max()), -float(points.min()))
-        unit = 2.0 ** -float(np.frexp(largest)[1])
+        unit = byte_unit(points)
         limits = np.full(n + _kernels.NEAR_PADDING, np.inf, dtype=np.float32)
         uppers = np.full((n, n_nearest), np.inf, dtype=np.float32)
         lowers = np.empty((n, 2 * n_nearest + _SPARE_OF_BYTES), dtype=np.float32)
         ids, sizes = np.empty(lowers.shape, dtype=np.int32), np.zeros(n, dtype=np.int32)
-        lists = _kernels.near_lists(limits, uppers, lowers, ids, sizes)
+        lists = limits, uppers, lowers, ids, sizes
         multiply_adds = _BYTES_AT_A_TIME * CALL_MULTIPLY_ADDS
         size = _BYTE_ROWS * math.ceil(math.sqrt(multiply_adds / points.shape[1]) / _BYTE_ROWS)
         blocks = [(first, kernel_rows(points[first : first + size])) for first in range(0, len(points), size)]
@@ -160,12 +151,12 @@ class ExactSearch:
             # Pairs within blocks first: they bring the limits close to what they will be.
             for gap in range(len(blocks)):
                 for (first, x), (first_point, y) in zip(blocks, blocks[gap:]):
-                    _kernels.nearest_by_bytes(lists, x, first, y, first_point, unit, True, n_threads)
+                    _kernels.nearest_by_bytes(*lists, x, first, y, first_point, unit, True, n_threads)
         else:
             for first in range(0, n, size):
                 x = kernel_rows(rows[first : first + size])
                 for first_point, y in blocks:
-                    _kernels.nearest_by_bytes(lists, x, first, y, first_point, unit, False, n_threads)
+                    _kernels.nearest_by_bytes(*lists, x, first, y, first_point, unit, False, n_threads)
         limits = limits[:n, None]
         ids[(lowers > limits) | (np.arange(ids.shape[1]) >= sizes[:, None])] = -1
         return ids, self._least_unseen(limits / unit**2, lengths, 0.0)
@@ -204,6 +195,16 @@ class ExactSearch:
             ids, squares = without_self(ids, squares)
         found = squares[:, :n_neighbors].astype(self._points.dtype)
         return np.ascontiguousarray(ids[:, :n_neighbors]), found
+
+
+def is_for_bytes(points: Array) -> bool:
+    """Whether the points have as many columns as products of bytes need, where there are any."""
+    return 0 < _kernels.byte_limits()[0] <= points.shape[1] <= _MOST_BYTE_COLUMNS
+
+
+def byte_unit(points: Array) -> float:
+    """Return the power of 2 that brings the largest coordinate close to 1."""
+    return 2.0 ** -float(np.frexp(max(float(points.max()), -float(points.min())))[1])
 
 
 def row_ids(n_rows: int) -> IntArray:

@@ -480,7 +480,9 @@ struct ByteCenters {
     ByteCenters(const ExactCenters<T>& c, const std::int32_t* order, Index n_slots, int n_threads)
         : shift(rounded_shift(c)),
           unit(unit_of(c.centers, shift.data(), c.scored.n_centers, c.scored.n_columns)),
-          panels(pack_bytes<Isa, C>(c.centers, shift.data(), unit, order, n_slots, c.scored.n_columns, n_threads)) {}
+          panels(pack_bytes<Isa, C>(
+              quantize_rows<Isa, T>({c.centers, c.scored.n_centers, c.scored.n_columns, nullptr}, shift.data(), unit, n_threads),
+              order, n_slots, c.scored.n_columns, n_threads)) {}
 
     static Buffer<T> rounded_shift(const ExactCenters<T>& centers) {
         Buffer<T> out(centers.scored.n_columns);

@@ -64,7 +64,10 @@ QuantizedVector quantize(const T* v, const T* shift, Index n_columns, T unit, fl
     }
     float most = 0;
     for (Index l = 0; l < L; ++l) most = highest[l] > most ? highest[l] : most;
-    if (!(most < kLargest)) return {infinity<float>(), 0, 0, 0, 0, 0};
+    if (!(most < kLargest)) {
+        for (Index j = 0; j < width; ++j) q[j] = 0;
+        return {infinity<float>(), 0, 0, 0, 0, 0};
+    }
     const bool vanishes = most < kSmallest;
     const float scale = vanishes ? 0 : most / BytesOf<Isa>::kLevels, inverse = vanishes ? 0 : BytesOf<Isa>::kLevels / most;
     V squares = V{}, own_squares = V{}, errors = V{}, sums = V{};
@@ -84,6 +87,30 @@ QuantizedVector quantize(const T* v, const T* shift, Index n_columns, T unit, fl
     const float rounding = 4 * kByteRounding + up - 1 + exact_rounding(n_columns);
     return {scale, length, error, reduce_lanes<L, 1>(&own_squares)[0], rounding * most_length * most_length + 0x1p-100f,
             static_cast<std::int32_t>(reduce_lanes<L, 1>(&sums)[0])};
+}
+
+// Rows in 8 bits.
+struct QuantizedRows {
+    Buffer<std::int8_t> values;  // byte_width for each row
+    Buffer<QuantizedVector> vectors;
+};
+
+// shift: see `quantize`; nullptr for none.
+template <class Isa, class T>
+QuantizedRows quantize_rows(const DenseRows<T>& x, const typename DenseRows<T>::value_type* shift, T unit, int n_threads) {
+    constexpr Index kChunk = 48;
+    const Index d = x.n_columns, width = byte_width(d), n = x.n_rows;
+    QuantizedRows out{Buffer<std::int8_t>(n * width), Buffer<QuantizedVector>(n)};
+    Buffer<T> zeros(d);
+    zeros.fill(0);
+    parallel_for(
+        ceil_div(n, kChunk), n_threads, [&] { return Buffer<float>(width); },
+        [&](Index task, Buffer<float>& relative) {
+            for (Index i = task * kChunk; i < min_index(n, (task + 1) * kChunk); ++i)
+                out.vectors[i] = quantize<Isa>(x.row(i), shift == nullptr ? zeros.data() : shift, d, unit, relative.data(),
+                                               out.values.data() + i * width);
+        });
+    return out;
 }
 
 // Centers in panels of C vectors of lanes: each four columns of a panel are four bytes of each of its centers.
@@ -129,21 +156,18 @@ T unit_of(const T* centers, const T* shift, Index n_centers, Index n_columns) {
     return unit;
 }
 
-// Rounds the center of a slot, of none where id < 0. OUT q (byte_width).
-template <class Isa, int C, class T>
-void quantize_slot(Index slot, const T* centers, const T* shift, T unit, float* relative, std::int8_t* q,
-                   BytePanels<Isa, C>& out) {
-    const Index d = out.n_columns, width = byte_width(d), id = out.ids[slot];
-    QuantizedVector c{0, 0, 0, infinity<float>(), -infinity<float>(), 0};
-    if (id < 0)
-        for (Index j = 0; j < width; ++j) q[j] = 0;
-    else c = quantize<Isa>(centers + id * d, shift, d, unit, relative, q);
+// Fills a slot with a center, with none where id < 0. OUT q (byte_width).
+template <class Isa, int C>
+void fill_slot(Index slot, const QuantizedRows& centers, std::int8_t* q, BytePanels<Isa, C>& out) {
+    const Index width = byte_width(out.n_columns), id = out.ids[slot];
+    const QuantizedVector c = id < 0 ? QuantizedVector{0, 0, 0, infinity<float>(), -infinity<float>(), 0} : centers.vectors[id];
     out.scales[slot] = c.scale;
     out.squares[slot] = c.square;
     out.own_lengths[slot] = (c.length + c.error) * (1 + kByteRounding);
     out.own_errors[slot] = (c.error + kByteRounding * c.length) * (1 + kByteRounding);
     out.own_slack[slot] = c.slack;
-    for (Index j = 0; j < width; ++j) q[j] = static_cast<std::int8_t>(q[j] + BytesOf<Isa>::kOffset);
+    for (Index j = 0; j < width; ++j)
+        q[j] = static_cast<std::int8_t>((id < 0 ? 0 : centers.values[id * width + j]) + BytesOf<Isa>::kOffset);
 }
 
 inline float greater(float a, float b) { return a > b ? a : b; }
@@ -169,9 +193,9 @@ void fill_panel(const std::int8_t* q, Index p, int c, BytePanels<Isa, C>& out) {
 }
 
 // order: the center of each slot (n_slots, -1 for none), or nullptr for the natural order.
-template <class Isa, int C, class T>
-BytePanels<Isa, C> pack_bytes(const T* centers, const T* shift, T unit, const std::int32_t* order, Index n_slots,
-                              Index n_columns, int n_threads) {
+template <class Isa, int C>
+BytePanels<Isa, C> pack_bytes(const QuantizedRows& centers, const std::int32_t* order, Index n_slots, Index n_columns,
+                              int n_threads) {
     constexpr Index kSlots = BytePanels<Isa, C>::kSlots, L = kSlots / C;
     const Index n_panels = ceil_div(n_slots, kSlots), n = n_panels * kSlots, stride = byte_stride(n_columns);
     BytePanels<Isa, C> out{n_panels, n_columns, Buffer<std::int8_t>(n * byte_width(n_columns)),
@@ -180,20 +204,15 @@ BytePanels<Isa, C> pack_bytes(const T* centers, const T* shift, T unit, const st
                            Buffer<std::int32_t>(n)};
     for (Index slot = 0; slot < n; ++slot)
         out.ids[slot] = static_cast<std::int32_t>(slot >= n_slots ? -1 : order == nullptr ? slot : order[slot]);
-    struct Scratch {
-        Buffer<float> relative;
-        Buffer<std::int8_t> bytes;
-    };
     const auto make_scratch = [&] {
-        Scratch scratch{Buffer<float>(byte_width(n_columns)), Buffer<std::int8_t>(L * stride)};
-        scratch.bytes.fill(0);
+        Buffer<std::int8_t> scratch(L * stride);
+        scratch.fill(0);
         return scratch;
     };
-    parallel_for(n_panels, n_threads, make_scratch, [&](Index p, Scratch& scratch) {
-        std::int8_t* const q = scratch.bytes.data();
+    parallel_for(n_panels, n_threads, make_scratch, [&](Index p, Buffer<std::int8_t>& scratch) {
+        std::int8_t* const q = scratch.data();
         for (int c = 0; c < C; ++c) {
-            for (Index l = 0; l < L; ++l)
-                quantize_slot(p * kSlots + c * L + l, centers, shift, unit, scratch.relative.data(), q + l * stride, out);
+            for (Index l = 0; l < L; ++l) fill_slot(p * kSlots + c * L + l, centers, q + l * stride, out);
             fill_panel(q, p, c, out);
         }
         out.lengths[p] = out.errors[p] = out.slack[p] = 0;

@@ -8,10 +8,26 @@
 #include <type_traits>
 
 #include "coterie/centers/quantized.hpp"
-#include "coterie/graphs/near_lists.hpp"
 #include "coterie/machine/lanes.hpp"
 
 namespace coterie {
+
+// IN/OUT. The lists of rows. Lengths are in the unit of the bytes.
+struct NearLists {
+    Index m, capacity;
+    float* limits;        // one for each row; -infinite if too many points are near
+    float* uppers;        // m for each row, ascending
+    float* lowers;        // capacity for each row
+    std::int32_t *ids;    // the same
+    std::int32_t* sizes;  // one for each row
+};
+
+// Rows, with the number of the first one in `NearLists` and in ids.
+template <class T>
+struct NearBlock {
+    DenseRows<T> rows;  // relative to a point amid them
+    Index first;
+};
 
 namespace {
 
@@ -121,24 +137,16 @@ void nearest_by_bytes(const NearBlock<T>& x, const NearBlock<T>& points, T unit,
     if constexpr (BytesOf<Isa>::kExists) {
         constexpr int C = BytesOf<Isa>::kVectors;
         constexpr Index kSlots = BytePanels<Isa, C>::kSlots, kPanels = 512 / kSlots, kBlock = kPanels * kSlots, kChunk = 48;
-        const Index d = x.rows.n_columns, width = byte_width(d), n = x.rows.n_rows;
-        Buffer<T> shift(d);
-        shift.fill(0);
-        const BytePanels<Isa, C> panels = pack_bytes<Isa, C>(points.rows.data, shift.data(), unit, nullptr,
-                                                             points.rows.n_rows, d, n_threads);
-        Buffer<std::int8_t> values(n * width);
-        Buffer<QuantizedVector> rows(n);
-        parallel_for(
-            ceil_div(n, kChunk), n_threads, [&] { return Buffer<float>(width); },
-            [&](Index task, Buffer<float>& relative) {
-                for (Index i = task * kChunk; i < min_index(n, (task + 1) * kChunk); ++i) {
-                    rows[i] = quantize<Isa>(x.rows.row(i), shift.data(), d, unit, relative.data(), values.data() + i * width);
-                    if (!(rows[i].scale < infinity<float>())) lists.limits[x.first + i] = -infinity<float>();
-                }
-            });
+        const Index n = x.rows.n_rows;
+        const auto panels = pack_bytes<Isa, C>(quantize_rows<Isa>(points.rows, nullptr, unit, n_threads), nullptr,
+                                               points.rows.n_rows, x.rows.n_columns, n_threads);
+        const QuantizedRows rows = quantize_rows<Isa>(x.rows, nullptr, unit, n_threads);
+        for (Index i = 0; i < n; ++i)
+            if (!(rows.vectors[i].scale < infinity<float>())) lists.limits[x.first + i] = -infinity<float>();
         // Rows of a block with the points of another one, a few rows at a time, which stay in the cache.
         const auto compare = [&](Index block, Index other, auto both) {
-            const NearRows<decltype(both)::value> compared{values.data(), rows.data(), lists, x.first, points.first};
+            const NearRows<decltype(both)::value> compared{rows.values.data(), rows.vectors.data(), lists, x.first,
+                                                              points.first};
             const Index end = min_index(n, (block + 1) * kBlock);
             for (Index first = block * kBlock; first < end; first += kChunk)
                 for (Index p = other * kPanels; p < min_index(panels.n_panels, (other + 1) * kPanels); ++p)
