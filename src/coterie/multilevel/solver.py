@@ -5,9 +5,10 @@ level by level as in METIS and Graclus (Karypis and Kumar 1998; Dhillon, Guan an
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 
 from coterie import _kernels
@@ -74,11 +75,11 @@ _MERGED_BY = (INFORMATION, Objective("modularity"), NORMALIZED_CUT)
 
 
 class CoarseGraph:
-    """A graph of aggregated vertices; entry (i, i) of its adjacency is the weight inside of node i."""
+    """A graph of aggregated vertices; entry (i, i) of its adjacency, and `inside`, are the weight inside of node i."""
 
-    def __init__(self, adjacency: sp.csr_array) -> None:
+    def __init__(self, adjacency: sp.csr_array, inside: npt.NDArray[Any] | float = 0.0) -> None:
         self.n_nodes = adjacency.shape[0]
-        self.loops = adjacency.diagonal().astype(np.float64)
+        self.loops = adjacency.diagonal().astype(np.float64) + inside
         edges = adjacency.tocoo()
         kept = (edges.row != edges.col) & (edges.data > 0)
         ends = edges.row[kept].astype(np.int32), edges.col[kept].astype(np.int32)
@@ -121,11 +122,8 @@ class CoarseGraph:
     def aggregated(self, labels: IntArray, n_clusters: int) -> CoarseGraph:
         """Return the graph whose nodes are the clusters of this one."""
         ends = labels[self.edges.row], labels[self.edges.col]
-        shape = n_clusters, n_clusters
-        loops = sp.diags_array(np.bincount(labels, self.loops, minlength=n_clusters))
-        summed = sp.coo_array((self.edges.data, ends), shape=shape).tocsr() + loops
-        summed.sort_indices()
-        return CoarseGraph(summed)
+        summed = sp.coo_array((self.edges.data, ends), shape=(n_clusters, n_clusters)).tocsr()
+        return CoarseGraph(summed, np.bincount(labels, self.loops, minlength=n_clusters))
 
 
 def multilevel_partition(
