@@ -23,7 +23,7 @@ from coterie.multilevel.solver import (
     refined_by_groups,
 )
 
-kinds = st.sampled_from(["information", "modularity", "normalized_cut"])
+kinds = st.sampled_from(["information", "modularity", "normalized_association"])
 
 
 @st.composite
@@ -86,7 +86,7 @@ def test_partitions_have_no_empty_cluster_and_no_move_raises_their_objective(W, 
     np.testing.assert_array_equal(np.unique(labels), np.arange(k))
     if W.sum() == 0:
         return
-    kind = "normalized_cut" if is_unequal else "information"
+    kind = "normalized_association" if is_unequal else "information"
     np.testing.assert_array_equal(oracle.refined(kind, W, labels), labels)
     found, value = multilevel_partition(sp.csr_array(W), k)
     np.testing.assert_array_equal(found, labels)

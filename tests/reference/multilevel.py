@@ -14,7 +14,7 @@ def objective(kind: str, W, labels, resolution=1.0) -> float:
     if kind == "modularity":
         return float(np.sum(e - resolution * p**2))
     e, p = e[p > 0], p[p > 0]
-    if kind == "normalized_cut":
+    if kind == "normalized_association":
         return float(np.sum(e / p))
     between, chance = 1 - e.sum(), 1 - np.sum(p**2)
     parts = [(share, square) for share, square in zip(e, p**2) if share > 0]

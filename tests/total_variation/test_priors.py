@@ -17,7 +17,7 @@ from coterie.graphs.cuts import balance_weights_of, normalized_cut
 from coterie.graphs.edges import edges_of_graph
 from coterie.graphs.spectral import spectral_vectors
 from coterie.metrics import balanced_cut, clustering_accuracy
-from coterie.multilevel.solver import NORMALIZED_CUT, CoarseGraph, refined
+from coterie.multilevel.solver import NORMALIZED_ASSOCIATION, CoarseGraph, refined
 from coterie.size_constrained.sizes import SizeBounds
 from coterie.total_variation.descent import RowStatistics, TotalVariationDescent, WeightedStatistics
 from coterie.total_variation.priors import priors_of_labels
@@ -273,7 +273,7 @@ class TestEstimator:
         )
         graph = plain.affinity_matrix_
         y = np.append(np.full(500, 3), groups).astype(np.int32)
-        unequal = refined(CoarseGraph(graph), NORMALIZED_CUT, y, 4)
+        unequal = refined(CoarseGraph(graph), NORMALIZED_ASSOCIATION, y, 4)
         cuts = [normalized_cut(graph, labels, 4) for labels in (unequal, plain.labels_)]
         assert cuts[0] < 0.8 * cuts[1]
         assert np.bincount(unequal).max() > 450

@@ -26,13 +26,12 @@ def useful_n_threads(n_multiply_adds: int, n_threads: int) -> int:
 class ChunkRows:
     """Consecutive rows in their own order with what assignments and sums need: all rows of a fit, or a chunk of them.
 
-    The `source` has them as they are given, `kept` (`rows` once prepared) as they are read in every pass. `prepare`
-    determines the size of a block, so that one call of a kernel stays short. `first` is the number of the first row,
-    for errors. Centers are held relative to the `shift`, a point amid the rows (0 for sparse ones), against
-    cancellation; `squares` are the squared distances of the rows to it, from `measure_from` on.
+    The `source` has them as they are given, `kept` as they are read in every pass. `prepare` determines the size of a
+    block, so that one call of a kernel stays short. `first` is the number of the first row, for errors. Centers are
+    held relative to the `shift`, a point amid the rows (0 for sparse ones), against cancellation; `squares` are the
+    squared distances of the rows to it, from `measure_from` on.
     """
 
-    rows: Rows
     shift: FloatArray
 
     def __init__(
@@ -50,7 +49,7 @@ class ChunkRows:
     def prepare(self, n_clusters: int) -> None:
         """Choose the size of blocks, and threads, for comparisons with this number of clusters, once."""
         if not self._n_clusters:
-            self._n_clusters, self.rows = n_clusters, self.kept
+            self._n_clusters = n_clusters
             self.use_threads(self.most_threads)
             if self.weights is not None:
                 self.weights = np.ascontiguousarray(self.weights, dtype=self.dtype)

@@ -106,6 +106,6 @@ class ShuffledRows(ChunkRows):
         if part.start in self._held:
             return self._held[part.start]
         x = self._read(self.order[part])
-        if not self.rows.in_memory and part.stop * self.rows.row_bytes() <= _HELD_BYTES:
+        if not self.kept.in_memory and part.stop * self.kept.row_bytes() <= _HELD_BYTES:
             self._held[part.start] = x
         return x

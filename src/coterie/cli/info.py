@@ -48,9 +48,8 @@ def describe(file: str, options: InfoOptions) -> dict[str, Any]:
 
 
 def _row_facts(file: str, options: InfoOptions) -> dict[str, Any]:
-    with about(file):
-        profile = profile_table(file, **options.reading)
     facts: dict[str, Any] = {"kind": "rows"}
+    problem: Exception | None = None
     reading = Columns(**{known.name: getattr(options, known.name) for known in fields(Reading)})
     try:
         opened = open_input(file, file, reading)
@@ -58,9 +57,13 @@ def _row_facts(file: str, options: InfoOptions) -> dict[str, Any]:
         if opened.rows.column_names is not None:
             facts["column_names"] = list(opened.rows.column_names)
     except (ValueError, UsageError) as error:
+        problem = error
+    with about(file):
+        profile = profile_table(file, facts.get("rows"), **options.reading)
+    if problem is not None:
         if profile is None:
-            raise
-        facts.update({"file": file, "rows": profile[0], "problem": " ".join(str(error).split())})
+            raise problem
+        facts.update({"file": file, "rows": profile[0], "problem": " ".join(str(problem).split())})
     if os.path.isfile(file):
         facts["bytes"] = os.path.getsize(file)
     if profile is None:

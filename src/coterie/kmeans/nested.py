@@ -602,8 +602,8 @@ class NestedMiniBatchKMeans(CentroidEstimator):
     Bounds. If k (rounded up to whole panels of 16) is at most d / 10, "auto" keeps one lower bound per row and center
     (Elkan's); else one per group of centers (Yinyang's), at most k / 10, d / 2 and 1 GiB in all, so that memory does
     not grow with n k; with fewer than 4 clusters none. Sparse rows are compared with all centers, which a blocked
-    product does faster. Memory in addition to the data: 20 bytes per row, 2 bytes per bound, and 20 k d bytes for the
-    centers.
+    product does faster. Memory in addition to the data: up to 50 bytes per row, in float64 58, 2 bytes per bound,
+    and 20 k d bytes for the centers.
 
     Early stopping. The excess inertia of centers that are fitted to a sample decreases in proportion to its size, so
     that one doubling gains about as much as all later ones together: `min_improvement` compares the gain of the last

@@ -16,7 +16,7 @@ from coterie.arrays import FloatArray, IndexArray, IntArray
 from coterie.cached import cached_property
 from coterie.fitting.deadline import UNLIMITED, Deadline
 
-Kind = Literal["information", "modularity", "normalized_cut"]  # in the order of the kernels
+Kind = Literal["information", "modularity", "normalized_association"]  # in the order of the kernels
 
 # The coarsest graph has at least this number of nodes per cluster, or this share of all vertices.
 _NODES_PER_CLUSTER, _SHARE_OF_VERTICES = 8, 0.25
@@ -43,8 +43,8 @@ class Objective:
     ends inside.
 
     "information": sum e log(e / p^2) + e0 log(e0 / (1 - sum p^2)), e0 = 1 - sum e, the edges between clusters
-    being one class; "modularity": sum e - resolution p^2; "normalized_cut": sum e / p, k less the normalized
-    cut.
+    being one class; "modularity": sum e - resolution p^2; "normalized_association": sum e / p, k less the
+    normalized cut (Shi and Malik 2000).
     """
 
     kind: Kind
@@ -62,16 +62,16 @@ class Objective:
             return float(np.sum(e - self.resolution * p**2))
         between, chance = 1 - e.sum(), 1 - np.sum(p**2)
         e, p = e[e > 0], p[e > 0]
-        if self.kind == "normalized_cut":
+        if self.kind == "normalized_association":
             return float(np.sum(e / p))
         # Where no edge is between clusters their share is 0 but for rounding.
         pooled = between * np.log(between / chance) if between > 1e-12 and chance > 1e-12 else 0.0
         return float(np.sum(e * np.log(e / p**2)) + pooled)
 
 
-INFORMATION, NORMALIZED_CUT = Objective("information"), Objective("normalized_cut")
+INFORMATION, NORMALIZED_ASSOCIATION = Objective("information"), Objective("normalized_association")
 # What clusters are merged by: none of them is the best start on all graphs.
-_MERGED_BY = (INFORMATION, Objective("modularity"), NORMALIZED_CUT)
+_MERGED_BY = (INFORMATION, Objective("modularity"), NORMALIZED_ASSOCIATION)
 
 
 class CoarseGraph:
@@ -168,7 +168,7 @@ def partition_of_levels(
         unequal = _unequal_clusters(coarsest, equal, n_clusters, sizes, deadline)
     labels = refined_down(equal, INFORMATION)
     if unequal is not None:
-        unequal = refined_down(unequal, NORMALIZED_CUT)
+        unequal = refined_down(unequal, NORMALIZED_ASSOCIATION)
         if _are_clearly_better(levels[0], unequal, labels, n_clusters):
             return unequal, True
     return labels, False
@@ -219,7 +219,9 @@ def _unequal_clusters(
     besides the wanted ones, join those with most edges to them.
     """
     for k in range(n_clusters, min(n_clusters + _MOST_SMALL, graph.n_nodes) + 1):
-        labels = refined(graph, NORMALIZED_CUT, merged(graph, NORMALIZED_CUT, k), k, deadline=deadline)
+        labels = refined(
+            graph, NORMALIZED_ASSOCIATION, merged(graph, NORMALIZED_ASSOCIATION, k), k, deadline=deadline
+        )
         if k == n_clusters and graph.normalized_cut(labels, k) >= _COARSELY * graph.normalized_cut(others, k):
             return None
         sizes = np.bincount(labels, masses, minlength=k)

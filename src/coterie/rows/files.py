@@ -131,9 +131,12 @@ def table_names(path: str | os.PathLike[str], **options: Any) -> list[str] | Non
         return list(first.schema.names) if isinstance(first, Table) else None
 
 
-def profile_table(path: str, **options: Any) -> tuple[int, int, list[ColumnProfile]] | None:
-    """Return the number of rows of a table in a file, the number of the first ones by which its columns are profiled,
-    and the profiles; None if it is not a table."""
+def profile_table(
+    path: str, n_rows: int | None = None, **options: Any
+) -> tuple[int, int, list[ColumnProfile]] | None:
+    """Return the number of rows of a table in a file, counted unless it is given, the number of the first ones by which
+    its columns are profiled, and the profiles; None if it is not a table.
+    """
     with ExitStack() as stack:
         found, _ = _opened(stack, os.fspath(path), options)
         if not isinstance(found[0], Table):
@@ -141,11 +144,11 @@ def profile_table(path: str, **options: Any) -> tuple[int, int, list[ColumnProfi
         columns = columns_of_tables(found[:1], {**options, "columns": NO_COLUMNS})[0]
         with reading(found[0].name):
             profiles = columns.profiles()
-        n_seen, n_rows = found[0].head[0].num_rows, 0
-        for table in found:
+        n_seen, counts = found[0].head[0].num_rows, []
+        for table in found if n_rows is None else []:
             with reading(table.name):
-                n_rows += table.n_rows or sum(batch.num_rows for batch in table.batches())
-        return n_rows, n_seen, profiles
+                counts.append(table.n_rows or sum(batch.num_rows for batch in table.batches()))
+        return n_rows or sum(counts), n_seen, profiles
 
 
 def _opened(stack: ExitStack, path: str, options: Mapping[str, Any]) -> tuple[list[Any], str]:

@@ -44,7 +44,7 @@ def take_rows(data: ChunkRows, indices: IndexArray) -> Array:
     """Return rows of the data in any order as a dense array of shape (len(indices), d)."""
     order = np.argsort(indices, kind="stable")
     rows = np.empty((len(indices), data.n_columns), dtype=data.dtype)
-    rows[order] = dense(data.rows.take(indices[order]))
+    rows[order] = dense(data.kept.take(indices[order]))
     return rows
 
 

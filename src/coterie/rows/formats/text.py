@@ -24,7 +24,7 @@ COMPRESSIONS = (".gz", ".zst", ".bz2", ".xz", ".zip")
 
 # Text that decides how the file is written, and bytes and lines that are parsed at a time.
 _SAMPLE_CHARACTERS = 2**20
-_BLOCK_BYTES, _LINES = 2**23, 2**16
+_PARSED_BYTES, _LINES = 2**23, 2**16
 
 
 def plain_suffix(name: str) -> str:
@@ -48,7 +48,7 @@ def open_bytes(path: Path) -> IO[bytes]:
         return archive.open(names[0])
     import pyarrow
 
-    return io.BufferedReader(pyarrow.input_stream(str(path), compression="detect"), _BLOCK_BYTES)
+    return io.BufferedReader(pyarrow.input_stream(str(path), compression="detect"), _PARSED_BYTES)
 
 
 @contextmanager
@@ -106,7 +106,7 @@ def _parsed(path: Path, dialect: Dialect, encoding: str) -> Iterator[Any]:
         csv.ReadOptions(
             column_names=dialect.names,
             skip_rows=0 if is_blank else dialect.skip_lines,
-            block_size=max(_BLOCK_BYTES, 1024 * n_columns),
+            block_size=max(_PARSED_BYTES, 1024 * n_columns),
             encoding="utf-16" if encoding == "utf-16" and not is_blank else "utf8",
         ),
         csv.ParseOptions(
