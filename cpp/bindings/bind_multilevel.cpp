@@ -61,19 +61,17 @@ void merge_nodes_of(const NodeGraphArrays& arrays, int kind, double resolution, 
     clusters.write_labels(labels);
 }
 
-double improve_communities(const NodeGraphArrays& arrays, In1<double> masses, double rate, double least_rise,
-                           std::uint64_t seed, int iteration, Out1<std::int32_t> labels, int n_threads) {
+bool improve_communities(const NodeGraphArrays& arrays, In1<double> masses, double rate, double least_rise,
+                         std::uint64_t seed, bool parts, double least, Out1<std::int32_t> labels, int n_threads) {
     const NodeGraph graph = arrays.view();
     require_size(graph.n_nodes, "one number per node is needed", masses, labels);
     require_between(0, graph.n_nodes, "a label is out of range", labels);
     require(n_threads >= 1, "n_threads must be at least 1");
-    require(iteration >= 0 && iteration <= 2, "iteration must be 0, 1 or 2");
-    const Level level{graph.starts, graph.columns, graph.weights, masses, graph.n_nodes};
     Labels found(labels.data(), labels + graph.n_nodes);
-    Leiden leiden(rate, least_rise, seed, n_threads);
-    leiden.improve(level, static_cast<Iteration>(iteration), found);
+    const Level level{graph.starts, graph.columns, graph.weights, masses, graph.n_nodes};
+    const bool goes_on = Leiden(rate, least_rise, seed, n_threads).improve(level, parts, least, found);
     std::copy(found.begin(), found.end(), labels.data());
-    return leiden.quality(level, found);
+    return goes_on;
 }
 
 }  // namespace

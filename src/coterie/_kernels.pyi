@@ -647,8 +647,9 @@ def improve_communities(
     rate: float,
     least_rise: float,
     seed: int,
-    iteration: int,
+    parts: bool,
+    least: float,
     labels: Ints,
     n_threads: int,
-) -> float: ...
+) -> bool: ...
 def merge_nodes(graph: NodeGraph, kind: int, resolution: float, n_clusters: int, labels: Ints) -> None: ...

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <limits>
 #include <span>
 #include <utility>
 #include <vector>
@@ -33,7 +34,7 @@ class Links {
     void add(std::int32_t community, double weight) {
         double& sum = sums_[community];
         touched_[n_touched_] = community;  // kept if it is new: no branch
-        n_touched_ += sum == 0;
+        n_touched_ += !(sum > 0);
         sum += weight;
     }
     double operator[](std::int32_t community) const { return sums_[community]; }
@@ -49,31 +50,16 @@ class Links {
     std::size_t n_touched_ = 0;
 };
 
-// What an iteration does: moves of nodes only; on all levels, whose nodes are communities (Blondel et al. 2008); or well
-// connected parts of these.
-enum class Iteration { kMoves, kCommunities, kParts };
-
 class Leiden {
    public:
     // The order in which nodes move is drawn from `seed`.
     Leiden(double rate, double least_rise, std::uint64_t seed, int n_threads)
         : rate_(rate), least_rise_(least_rise), state_(seed), n_threads_(n_threads) {}
 
-    // The weight of the edge ends inside communities, less the rate times the squares of their masses.
-    double quality(const Level& graph, const Labels& labels) const {
-        std::vector<double> masses(labels.size(), 0.0);
-        double quality = 0;
-        for (Index i = 0; i < graph.n_nodes; ++i) {
-            masses[labels[i]] += graph.masses[i];
-            for (Index e = graph.starts[i]; e < graph.starts[i + 1]; ++e)
-                if (labels[graph.columns[e]] == labels[i]) quality += graph.weights[e];
-        }
-        for (const double mass : masses) quality -= rate_ * mass * mass;
-        return quality;
-    }
-
-    // IN/OUT labels (n_nodes), from 0 to n_nodes - 1.
-    void improve(const Level& graph, Iteration iteration, Labels& labels) {
+    // One iteration on all levels, whose nodes are communities (Blondel et al. 2008) or well connected parts of these. Where
+    // moves raise the objective by less than `least` of the weight between communities, it ends on the first level, with
+    // false, and has no parts above others. IN/OUT labels (n_nodes), from 0 to n_nodes - 1.
+    bool improve(const Level& graph, bool parts, double least, Labels& labels) {
         for (int thread = 0; thread < n_threads_; ++thread) links_.emplace_back(graph.n_nodes);
         std::vector<Labels> nodes_of;
         const Labels order = drawn_order(graph.n_nodes);
@@ -81,17 +67,24 @@ class Leiden {
         Labels found(labels.size());
         for (std::size_t i = 0; i < found.size(); ++i) found[i] = labels[order[i]];
         std::swap(labels, found);
-        for (Level level = coarse.view();;) {
-            move_nodes(level, labels);
-            if (iteration == Iteration::kMoves) break;
-            auto [names, n_coarse] = numbered(iteration == Iteration::kParts ? refine(level, labels) : labels);
+        Level level = coarse.view();
+        double between = 0;
+        for (Index i = 0; i < level.n_nodes; ++i)
+            for (Index e = level.starts[i]; e < level.starts[i + 1]; ++e)
+                if (labels[level.columns[e]] != labels[i]) between += level.weights[e];
+        bool goes_on;
+        for (bool is_first = true;; is_first = false) {
+            const double enough = is_first && !parts ? between / 2 : std::numeric_limits<double>::infinity();
+            const bool rises = move_nodes(level, enough, labels) > least * between;
+            goes_on = rises || !is_first;
+            if (!goes_on) break;
+            auto [above, n_communities] = numbered(labels);
+            auto [names, n_coarse] = numbered(parts && rises ? refine(level, above, n_communities) : above);
             if (n_coarse == level.n_nodes) break;
-            labels = numbered(labels).first;
-            Labels above(static_cast<std::size_t>(n_coarse));
-            for (Index i = 0; i < level.n_nodes; ++i) above[names[i]] = labels[i];
+            labels.resize(static_cast<std::size_t>(n_coarse));
+            for (Index i = 0; i < level.n_nodes; ++i) labels[names[i]] = above[i];
             coarse = aggregated(level, names, n_coarse);
             level = coarse.view();
-            labels = std::move(above);
             nodes_of.push_back(std::move(names));
         }
         for (auto names = nodes_of.rbegin(); names != nodes_of.rend(); ++names) {
@@ -102,21 +95,21 @@ class Leiden {
         for (std::size_t i = 0; i < found.size(); ++i) found[order[i]] = labels[i];
         labels = numbered(found).first;
         links_.clear();
+        return goes_on;
     }
 
    private:
     static constexpr Index kFewest = 64, kBatches = 128;  // nodes of a batch, and batches of all nodes
-    static constexpr Index kChunk = 64, kCommunities = 16, kCoarse = 256;  // nodes and communities of a task
+    static constexpr Index kChunk = 64, kCoarse = 256;  // nodes and coarse nodes of a task
 
-    // A node as its neighbors see it: one cache line has all of it.
     struct Node {
-        std::int32_t label;
-        std::int32_t batch : 31;  // the last one in which a neighbor has moved
-        std::uint32_t waits : 1;
+        float slack;         // weight of its edges that may change before another community is better; below 0: it waits
+        std::int32_t batch;  // the last one in which a neighbor has moved
     };
 
     struct Move {
         std::int32_t to;  // kAlone: to a community of its own
+        float slack;
         double link, own_link;
     };
     static constexpr std::int32_t kAlone = -1;
@@ -197,28 +190,31 @@ class Leiden {
         __builtin_prefetch(level.weights + e + 8);
     }
 
-    Move best_move(const Level& level, const std::vector<Node>& nodes, const std::vector<double>& masses,
-                   const Labels& sizes, Index i, Links& links) const {
-        const std::int32_t own = nodes[i].label;
+    Move best_move(const Level& level, const Labels& labels, const std::vector<double>& masses, const Labels& sizes,
+                   Index i, Links& links) const {
+        const std::int32_t own = labels[i];
         const double mass = level.masses[i];
         for (Index e = level.starts[i]; e < level.starts[i + 1]; ++e)
-            links.add(nodes[level.columns[e]].label, level.weights[e]);
-        const double own_link = links[own];
-        Move best{own, own_link, own_link};
-        double highest = own_link - rate_ * mass * (masses[own] - mass) + least_rise_;
-        for (const std::int32_t other : links.touched()) {
-            if (other == own) continue;
-            const double score = links[other] - rate_ * mass * masses[other];
-            if (score > highest) highest = score, best = {other, links[other], own_link};
-        }
-        if (highest < 0 && sizes[own] > 1) best = {kAlone, 0, own_link};
+            links.add(labels[level.columns[e]], level.weights[e]);
+        Move best{own, 0, links[own], links[own]};
+        double highest = best.link - rate_ * mass * (masses[own] - mass) + least_rise_;
+        double second = 0;  // no community without an edge to it is better
+        const auto look_at = [&](std::int32_t other, double link, double score) {
+            second = std::max(second, std::min(score, highest));
+            if (score > highest) highest = score, best.to = other, best.link = link;
+        };
+        for (const std::int32_t other : links.touched())
+            if (other != own) look_at(other, links[other], links[other] - rate_ * mass * masses[other]);
+        if (sizes[own] > 1) look_at(kAlone, 0, 0);
+        best.slack = static_cast<float>(highest - second);
         links.clear();
         return best;
     }
 
-    // Moves nodes to the best adjacent community, or to one of their own, until none gains by it. Nodes wait in a queue;
-    // those next to one that has moved wait again.
-    void move_nodes(const Level& level, Labels& labels) {
+    // Moves nodes to the best adjacent community, or to one of their own, until none gains by it, or the weight of
+    // the edge ends that got into communities is `enough`. Nodes wait again if moves of their neighbors let them gain.
+    // Returns the rise.
+    double move_nodes(const Level& level, double enough, Labels& labels) {
         const Index n = level.n_nodes;
         const std::size_t size = static_cast<std::size_t>(n);
         std::vector<double> masses(size, 0.0);
@@ -226,54 +222,58 @@ class Leiden {
         for (Index i = 0; i < n; ++i) masses[labels[i]] += level.masses[i], ++sizes[labels[i]];
         for (Index c = n; c-- > 0;)
             if (sizes[c] == 0) empty.push_back(static_cast<std::int32_t>(c));
-        Labels waiting(size), following;
-        std::vector<Node> nodes(size);
-        for (Index i = 0; i < n; ++i) nodes[i] = {labels[i], -1, 1}, waiting[i] = static_cast<std::int32_t>(i);
+        std::vector<Node> nodes(size, Node{-1, -1});
+        Labels waiting(size);
         const Index batch_size = max_index(kFewest, n / kBatches);
         std::vector<Move> moves(static_cast<std::size_t>(batch_size));
-        for (std::int32_t batch = 0; !waiting.empty();) {
-            following.clear();
-            const Index n_waiting = static_cast<Index>(waiting.size());
+        double rise = 0, inside = 0;
+        for (std::int32_t batch = 0;;) {
+            Index n_waiting = 0;
+            for (Index i = 0; i < n; ++i) {
+                waiting[n_waiting] = static_cast<std::int32_t>(i);
+                n_waiting += nodes[i].slack < 0;
+            }
+            if (n_waiting == 0 || inside > enough) return rise;
             for (Index first = 0; first < n_waiting; first += batch_size, ++batch) {
                 const Index count = min_index(batch_size, n_waiting - first);
                 const std::int32_t* some = waiting.data() + first;
                 for_tasks((count + kChunk - 1) / kChunk, [&](Index task, Links& links) {
                     for (Index k = task * kChunk; k < min_index(count, (task + 1) * kChunk); ++k) {
                         if (k + kAhead < count) fetch(level, some[k + kAhead]);
-                        moves[k] = best_move(level, nodes, masses, sizes, some[k], links);
+                        moves[k] = best_move(level, labels, masses, sizes, some[k], links);
                     }
                 });
                 for (Index k = 0; k < count; ++k) {
-                    const std::int32_t i = some[k], own = nodes[i].label;
+                    const std::int32_t i = some[k], own = labels[i];
                     const double mass = level.masses[i];
-                    nodes[i].waits = 0;
                     Move move = moves[k];
                     // What was found may be out of date, because others have moved since.
                     if (nodes[i].batch == batch || (move.to != own && !still_gains(move, masses, own, mass)))
-                        move = best_move(level, nodes, masses, sizes, i, links_[0]);
+                        move = best_move(level, labels, masses, sizes, i, links_[0]);
+                    nodes[i].slack = move.slack;
                     if (move.to == own) continue;
                     if (move.to == kAlone) {
                         if (sizes[own] == 1) continue;
                         move.to = empty.back();
                         empty.pop_back();
                     }
+                    rise += 2 * (move.link - move.own_link - rate_ * mass * (masses[move.to] - masses[own] + mass));
+                    inside += 2 * (move.link - move.own_link);
                     masses[own] -= mass;
                     masses[move.to] += mass;
                     if (--sizes[own] == 0) masses[own] = 0, empty.push_back(own);
                     ++sizes[move.to];
-                    nodes[i].label = move.to;
+                    labels[i] = move.to;
                     for (Index e = level.starts[i]; e < level.starts[i + 1]; ++e) {
                         Node& other = nodes[level.columns[e]];
+                        const std::int32_t label = labels[level.columns[e]];
+                        const float weight = static_cast<float>(level.weights[e]);
                         other.batch = batch;
-                        if (other.waits || other.label == move.to) continue;
-                        other.waits = 1;
-                        following.push_back(level.columns[e]);
+                        if (other.slack >= 0) other.slack += weight * (label == move.to ? 1 : label == own ? -2 : -1);
                     }
                 }
             }
-            std::swap(waiting, following);
         }
-        for (Index i = 0; i < n; ++i) labels[i] = nodes[i].label;
     }
 
     bool still_gains(const Move& move, const std::vector<double>& masses, std::int32_t own, double mass) const {
@@ -285,7 +285,7 @@ class Leiden {
     // Splits each community into well connected parts: single nodes join, in their order, the part of their community
     // that gains most, where they and the part are connected well with the rest of it. Returns a node of its part for
     // each node.
-    Labels refine(const Level& level, const Labels& labels) {
+    Labels refine(const Level& level, const Labels& labels, Index n_communities) {
         const Index n = level.n_nodes;
         const std::size_t size = static_cast<std::size_t>(n);
         std::vector<Index> starts(size + 1, 0);
@@ -295,43 +295,41 @@ class Leiden {
         std::vector<Index> filled(starts.begin(), starts.end() - 1);
         for (Index i = 0; i < n; ++i) members[filled[labels[i]]++] = static_cast<std::int32_t>(i);
         std::vector<double> masses(level.masses, level.masses + n), outward(size);
-        for_tasks((n + kCommunities - 1) / kCommunities, [&](Index task, Links& links) {
-            for (Index c = task * kCommunities; c < min_index(n, (task + 1) * kCommunities); ++c) {
-                double whole = 0;
-                for (Index m = starts[c]; m < starts[c + 1]; ++m) {
-                    const std::int32_t i = members[m];
-                    if (m + kAhead < n) fetch(level, members[m + kAhead]);
-                    parts[i] = i;
-                    whole += level.masses[i];
-                    double inside = 0;
-                    for (Index e = level.starts[i]; e < level.starts[i + 1]; ++e)
-                        if (labels[level.columns[e]] == c) inside += level.weights[e];
-                    outward[i] = inside;
+        for_tasks(n_communities, [&](Index c, Links& links) {
+            double whole = 0;
+            for (Index m = starts[c]; m < starts[c + 1]; ++m) {
+                const std::int32_t i = members[m];
+                if (m + kAhead < n) fetch(level, members[m + kAhead]);
+                parts[i] = i;
+                whole += level.masses[i];
+                double inside = 0;
+                for (Index e = level.starts[i]; e < level.starts[i + 1]; ++e)
+                    if (labels[level.columns[e]] == c) inside += level.weights[e];
+                outward[i] = inside;
+            }
+            const auto is_connected = [&](std::int32_t part) {
+                return outward[part] >= rate_ * masses[part] * (whole - masses[part]) - least_rise_;
+            };
+            for (Index m = starts[c]; m < starts[c + 1]; ++m) {
+                const std::int32_t i = members[m];
+                if (m + kAhead < n) fetch(level, members[m + kAhead]);
+                if (sizes[i] != 1 || parts[i] != i || !is_connected(i)) continue;
+                for (Index e = level.starts[i]; e < level.starts[i + 1]; ++e)
+                    if (labels[level.columns[e]] == c) links.add(parts[level.columns[e]], level.weights[e]);
+                std::int32_t best = i;
+                double highest = least_rise_;
+                for (const std::int32_t part : links.touched()) {
+                    if (part == i || !is_connected(part)) continue;
+                    const double rise = links[part] - rate_ * level.masses[i] * masses[part];
+                    if (rise > highest) highest = rise, best = part;
                 }
-                const auto is_connected = [&](std::int32_t part) {
-                    return outward[part] >= rate_ * masses[part] * (whole - masses[part]) - least_rise_;
-                };
-                for (Index m = starts[c]; m < starts[c + 1]; ++m) {
-                    const std::int32_t i = members[m];
-                    if (m + kAhead < n) fetch(level, members[m + kAhead]);
-                    if (sizes[i] != 1 || parts[i] != i || !is_connected(i)) continue;
-                    for (Index e = level.starts[i]; e < level.starts[i + 1]; ++e)
-                        if (labels[level.columns[e]] == c) links.add(parts[level.columns[e]], level.weights[e]);
-                    std::int32_t best = i;
-                    double highest = least_rise_;
-                    for (const std::int32_t part : links.touched()) {
-                        if (part == i || !is_connected(part)) continue;
-                        const double rise = links[part] - rate_ * level.masses[i] * masses[part];
-                        if (rise > highest) highest = rise, best = part;
-                    }
-                    if (best != i) {
-                        parts[i] = best;
-                        outward[best] += outward[i] - 2 * links[best];
-                        masses[best] += level.masses[i];
-                        ++sizes[best];
-                    }
-                    links.clear();
+                if (best != i) {
+                    parts[i] = best;
+                    outward[best] += outward[i] - 2 * links[best];
+                    masses[best] += level.masses[i];
+                    ++sizes[best];
                 }
+                links.clear();
             }
         });
         return parts;
