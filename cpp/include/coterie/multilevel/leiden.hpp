@@ -56,9 +56,9 @@ class Leiden {
     Leiden(double rate, double least_rise, std::uint64_t seed, int n_threads)
         : rate_(rate), least_rise_(least_rise), state_(seed), n_threads_(n_threads) {}
 
-    // One iteration on all levels, whose nodes are communities (Blondel et al. 2008) or well connected parts of these. Where
-    // moves raise the objective by less than `least` of the weight between communities, it ends on the first level, with
-    // false, and has no parts above others. IN/OUT labels (n_nodes), from 0 to n_nodes - 1.
+    // One iteration on all levels, whose nodes are communities (Blondel et al. 2008) or well connected parts of these.
+    // Where moves raise the objective by at most `least` of the weight between communities, it ends on the first level,
+    // with false, and has communities above others. IN/OUT labels (n_nodes), from 0 to n_nodes - 1.
     bool improve(const Level& graph, bool parts, double least, Labels& labels) {
         for (int thread = 0; thread < n_threads_; ++thread) links_.emplace_back(graph.n_nodes);
         std::vector<Labels> nodes_of;
@@ -103,7 +103,7 @@ class Leiden {
     static constexpr Index kChunk = 64, kCoarse = 256;  // nodes and coarse nodes of a task
 
     struct Node {
-        float slack;         // weight of its edges that may change before another community is better; below 0: it waits
+        float slack;         // weight of its edges that may change before it gains by a move; below 0: it waits
         std::int32_t batch;  // the last one in which a neighbor has moved
     };
 
@@ -206,14 +206,13 @@ class Leiden {
         for (const std::int32_t other : links.touched())
             if (other != own) look_at(other, links[other], links[other] - rate_ * mass * masses[other]);
         if (sizes[own] > 1) look_at(kAlone, 0, 0);
-        best.slack = static_cast<float>(highest - second);
+        best.slack = static_cast<float>(std::max(0.0, highest - second));
         links.clear();
         return best;
     }
 
-    // Moves nodes to the best adjacent community, or to one of their own, until none gains by it, or the weight of
-    // the edge ends that got into communities is `enough`. Nodes wait again if moves of their neighbors let them gain.
-    // Returns the rise.
+    // Moves nodes to the best adjacent community, or to one of their own, until none gains by it, or `enough` weight of
+    // edge ends got into communities. Nodes wait again if moves of their neighbors let them gain. Returns the rise.
     double move_nodes(const Level& level, double enough, Labels& labels) {
         const Index n = level.n_nodes;
         const std::size_t size = static_cast<std::size_t>(n);
