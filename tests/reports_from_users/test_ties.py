@@ -63,17 +63,21 @@ def test_density_finds_groups_in_discrete_data(data):
 
 
 @pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("kind", ["ages", "flags", "one-hot"])
+@pytest.mark.parametrize("kind", ["ages", "flags", "one-hot", "imputed"])
 @pytest.mark.parametrize("k", [1, 3])
-def test_columns_of_few_values_split_no_clusters(k, kind, seed):
+def test_repeated_values_of_a_column_split_no_clusters(k, kind, seed):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(1200, 3)) + 9 * np.eye(3)[:k][Y % k]
-    one = {"ages": rng.normal(40, 2, 1200).round(), "flags": rng.random(1200) < 0.3}.get(kind)
-    X = np.c_[X, np.eye(3)[rng.integers(0, 3, 1200)] if one is None else one]
+    if kind == "imputed":
+        X[rng.random(1200) < 0.3, 0] = np.median(X[:, 0])
+    else:
+        one = {"ages": rng.normal(40, 2, 1200).round(), "flags": rng.random(1200) < 0.3}.get(kind)
+        X = np.c_[X, np.eye(3)[rng.integers(0, 3, 1200)] if one is None else one]
     order, model = rng.permutation(1200), coterie.DensityClustering(space="rows")
     labels = model.fit_predict(X)
     assert adjusted_rand_score(Y % k, labels) > 0.9
     assert adjusted_rand_score(labels[order], model.fit_predict(3 * X[order])) == 1
+    np.testing.assert_array_equal(model.predict(3 * X), model.labels_[np.argsort(order)])
 
 
 @pytest.mark.parametrize("number", range(3))

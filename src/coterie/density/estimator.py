@@ -16,6 +16,7 @@ from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IntArray
 from coterie.density.diffusion import GRAPH_NEIGHBORS, Diffusion
 from coterie.density.hierarchy import Split
+from coterie.density.repeated_values import filled_rows
 from coterie.density.solver import (
     DensityOptions,
     DensityResult,
@@ -157,7 +158,8 @@ class DensityClustering(ClusterMixin, Estimator):
     at least t + size(C)^(-1/2), D being `intrinsic_dimension_`, and takes the clusters of the largest excess of mass.
     t is max(1, 1.7 / D), and 1 / 2 + 3 / D for diffused rows, by the D of the rows. In columns of rounded or discrete
     values with steps of at least the median core distance rows are first moved by up to half a step, by a hash of their
-    values; all distances are those of these rows.
+    values. A value of many rows inside a column of distinct values, such as an imputed median, is replaced by one
+    between those of the two nearest rows in the other columns. All distances are those of these rows.
 
     The graph takes O(n^2 d) operations where it is exact, the tree O(n k log n) and the comparisons that the graph does
     not save. Memory: two copies of the rows and the graph.
@@ -411,7 +413,7 @@ class DensityClustering(ClusterMixin, Estimator):
         spanning = ReachabilityTree(firsts, seconds, heights, self.core_distances_, self.is_exact_, 0)
         split = Split(self.intrinsic_dimension_, self._least_contrast)
         same = None
-        if hasattr(self, "_spread_rows"):
+        if hasattr(self, "_moved_rows"):
             equal = equal_rows(self._training_rows)
             same = equal.first[equal.places]
         return clusters_of_tree(spanning, self._options(), split, same)
@@ -471,7 +473,9 @@ class DensityClustering(ClusterMixin, Estimator):
         return {
             **super()._fitted_attributes(),
             "_training_rows": "rows n d",
-            "_spread_rows": "rows n d?",
+            "_moved_rows": "rows n d?",
+            "_fill_columns": "int q?",
+            "_fill_values": "float q?",
             "labels_": "int n",
             "probabilities_": "float n",
             "core_distances_": "float n",
@@ -497,6 +501,7 @@ class _Points:
 
     known: Array
     first: IntArray
+    fills: dict[int, float]
     equal: EqualRows
     rows: Array
     places: Array
@@ -504,6 +509,7 @@ class _Points:
 
     def placed(self, rows: Array, options: DensityOptions) -> Array:
         """Return other rows in this space."""
+        rows = filled_rows(self.known, rows, self.fills, options.search, options.seed, options.n_threads)
         if self.diffusion is None:
             return rows
         found = nearest_neighbors(
@@ -518,13 +524,15 @@ def _points_of(fitted: Mapping[str, Any]) -> _Points:
     training_rows = fitted["_training_rows"]
     own = equal = equal_rows(training_rows)
     known = rows = np.ascontiguousarray(training_rows[own.first])
-    if "_spread_rows" in fitted:
-        equal = equal_rows(fitted["_spread_rows"])
-        rows = np.ascontiguousarray(fitted["_spread_rows"][equal.first])
+    fills: dict[int, float] = {}
+    if "_moved_rows" in fitted:
+        fills = dict(zip(fitted["_fill_columns"].tolist(), fitted["_fill_values"].tolist()))
+        equal = equal_rows(fitted["_moved_rows"])
+        rows = np.ascontiguousarray(fitted["_moved_rows"][equal.first])
     if "_coordinates" not in fitted:
-        return _Points(known, own.first, equal, rows, rows, None)
+        return _Points(known, own.first, fills, equal, rows, rows, None)
     diffusion = Diffusion(fitted["_coordinates"], fitted["_eigenvalues"], fitted["_scales"])
-    return _Points(known, own.first, equal, rows, diffusion.rows, diffusion)
+    return _Points(known, own.first, fills, equal, rows, diffusion.rows, diffusion)
 
 
 def _fitted(rows: Array, found: DensityResult) -> dict[str, Any]:
@@ -549,8 +557,10 @@ def _fitted(rows: Array, found: DensityResult) -> dict[str, Any]:
         "_edges": np.column_stack([spanning.firsts, spanning.seconds]),
         "_heights": spanning.heights,
     }
-    if found.spread is not None:
-        fitted["_spread_rows"] = found.spread
+    if found.moved is not None:
+        fitted["_moved_rows"] = found.moved
+        fitted["_fill_columns"] = np.array(list(found.fills), dtype=np.int32)
+        fitted["_fill_values"] = np.array(list(found.fills.values()))
     if found.diffusion is not None:
         fitted["_coordinates"] = found.diffusion.coordinates
         fitted["_eigenvalues"] = found.diffusion.eigenvalues

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -12,7 +12,7 @@ from coterie.arrays import Array, FloatArray, IntArray
 from coterie.blocks.dataset import check_vanishing
 from coterie.density.diffusion import GRAPH_NEIGHBORS, Diffusion, diffuse
 from coterie.density.hierarchy import Cut, LeafTree, Split, merge_tree
-from coterie.density.rounded import spread_rows
+from coterie.density.repeated_values import fill_values, filled_rows, spread_rows
 from coterie.density.spanning_tree import ReachabilityTree, core_squares, reachability_tree
 from coterie.graphs import Neighbors, nearest_neighbors
 from coterie.graphs.equal_rows import EqualRows, equal_rows
@@ -55,7 +55,8 @@ class DensityResult:
     size: int  # that of `cut`
     split: Split  # what separates clusters with min_cluster_size="auto"
     diffusion: Diffusion | None = None  # of the distinct rows; None where distances are those of the rows
-    spread: Array | None = None  # (n, d): the rows that distances are of, where columns are rounded
+    moved: Array | None = None  # (n, d): the rows that distances are of, where columns have repeated values
+    fills: dict[int, float] = field(default_factory=dict)  # by column, the value that is replaced
 
     def layer(self, size: int) -> Cut:
         """Return the leaves at a minimum cluster size."""
@@ -68,15 +69,21 @@ def density_clusters(rows: Array, options: DensityOptions) -> DensityResult:
     check_vanishing(squares, rows.dtype, [rows])
     is_auto = options.min_cluster_size == "auto"
     equal, points, found = _graph(rows, options)
-    same = spread = None
+    same, moved, fills = None, None, {}
     if is_auto:
         cores = core_squares(
             found.ids, found.square_distances, equal.counts, equal.counts, options.min_samples
         )
-        spread = spread_rows(rows, equal, np.sqrt(cores.astype(np.float64)), 2 * options.min_samples)
-    if spread is not None:
+        scale = max(float(np.sqrt(np.median(cores[equal.places]))), float(np.finfo(rows.dtype).tiny))
+        fills = fill_values(rows, scale, 2 * options.min_samples)
+        full = rows
+        if fills:
+            full = moved = filled_rows(points, rows, fills, options.search, options.seed, options.n_threads)
+        spread = spread_rows(full, equal, scale, 2 * options.min_samples)
+        moved = moved if spread is None else spread
+    if moved is not None:
         same = equal.first[equal.places]
-        equal, points, found = _graph(spread, options)
+        equal, points, found = _graph(moved, options)
     may_be_auto = options.space == "auto" and is_auto
     may_diffuse = (options.space == "diffused" or may_be_auto) and len(points) >= _LEAST_ROWS
     dimension = intrinsic_dimension(found, points.shape[1]) if is_auto else 1.0
@@ -84,7 +91,7 @@ def density_clusters(rows: Array, options: DensityOptions) -> DensityResult:
     if not may_diffuse or may_be_auto:
         spanning = reachability_tree(points, equal, found, options.min_samples, n_threads=options.n_threads)
         result = clusters_of_tree(spanning, options, Split(dimension, max(1, 1.7 / dimension)), same)
-        result = replace(result, spread=spread)
+        result = replace(result, moved=moved, fills=fills)
         if not may_diffuse or np.mean(result.cut.labels >= 0) >= _LEAST_COVERAGE:
             return result
     diffusion = diffuse(found)
@@ -96,7 +103,7 @@ def density_clusters(rows: Array, options: DensityOptions) -> DensityResult:
     own = intrinsic_dimension(found, points.shape[1]) if is_auto else 1.0
     spanning = reachability_tree(points, equal, found, options.min_samples, n_threads=options.n_threads)
     diffused = clusters_of_tree(spanning, options, Split(own, 0.5 + 3 / dimension), same)
-    diffused = replace(diffused, diffusion=diffusion, spread=spread)
+    diffused = replace(diffused, diffusion=diffusion, moved=moved, fills=fills)
     return diffused if result is None or len(diffused.cut.ends) else result
 
 
