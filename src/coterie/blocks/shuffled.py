@@ -74,8 +74,9 @@ class ShuffledRows(ChunkRows):
         if self.weights is not None and self._weights_by_row is not None:
             self.weights[new] = self._weights_by_row[self.order[new]]
         # Rows that are read come in ascending order within each growth; for rows in memory, to be told old from new
-        # is enough.
-        self._cuts = [0, new.start, new.stop] if self.kept.in_memory else [*self._cuts, size]
+        # is enough, which bounds need: sparse rows have none.
+        own = [0, size] if self.rows.is_sparse else [0, new.start, size]
+        self._cuts = own if self.kept.in_memory else [*self._cuts, size]
         self.size = size
         return new
 
@@ -91,7 +92,7 @@ class ShuffledRows(ChunkRows):
                 check_squares(self.squares[part], numbers + self.first)
 
     def blocks(self) -> Iterator[tuple[slice, Any]]:
-        """Yield (slice of positions, kernel rows) for each block of the prefix; none holds old and new rows."""
+        """Yield (slice of positions, kernel rows) for each block of the prefix; none holds old and new dense rows."""
         for start, stop in zip(self._cuts, self._cuts[1:]):
             yield from self.blocks_of(slice(start, stop))
 
