@@ -66,16 +66,11 @@ class FitProgress:
 
 
 class FitReport:
-    """History, callbacks and time limit of a fit. Called after each iteration, it returns whether to stop.
+    """History, callbacks and time limit of a fit: called after each iteration, it returns whether to stop, for a
+    `reason`, "callback" or "max_time". `fields` are those of the history besides the iteration, seconds and objective.
 
-    The time counts from here. `fields` are those of the history in addition to `iteration`, `seconds` and `objective`.
-    The numbers of runs and of iterations in each (`n_steps`), where they are known, may be set before the first run.
-    Without an estimator this is the report of an inner fit.
-
-    With `max_time` the iterations stop when the time left is less than the last iteration and what follows the
-    iterations take together: after one more iteration the fit would end too late. What follows, such as labels of all
-    rows, takes `n_final_steps` times as long as the first iteration, by default as long as the last one. The `reason`
-    is "callback" or "max_time", if one of these has ended the iterations.
+    With `max_time` the iterations stop when less time is left than the last one took and what follows them will, such
+    as labels of all rows: `n_final_steps` times the first iteration, or else as long as the last one.
     """
 
     def __init__(

@@ -180,36 +180,9 @@ def bisecting(
     inertia_scale: float = 1.0,
     rounding: float = 0.0,
 ) -> tuple[BisectionTree, str]:
-    """Halve the worst cluster until there are enough, or none has rows that differ.
-
-    Parameters
-    ----------
-    rows : Rows of shape (n, d)
-        The data.
-    weights : ndarray of shape (n,) or None
-        Weights of the rows.
-    split : callable
-        `split(rows, weights, n_clusters)` returns k-means of some rows, and their shift.
-    n_clusters : int
-        Number of clusters.
-    strategy : {"biggest_inertia", "largest_cluster"}
-        Which cluster is halved next.
-    report : FitReport
-        Told of each split.
-    inertia_scale : float
-        The inertia of a sum of squared distances of 1: 0.5 with the cosine metric.
-    rounding : float
-        The largest squared distance to a center that rounding alone can make: clusters of such rows are not divided.
-
-    Returns
-    -------
-    tree : BisectionTree
-    reason : str
-        "converged", "callback" or "max_time".
-
-    References
-    ----------
-    Steinbach, Karypis and Kumar, A comparison of document clustering techniques, KDD workshop on text mining, 2000.
+    """Halve the worst cluster until there are enough, or none has rows that differ by more than `rounding`, a squared
+    distance (Steinbach, Karypis and Kumar 2000); return the tree, and the reason for the end. `split` returns k-means
+    of some rows with weights, and their shift.
     """
 
     def leaf(numbers: IndexArray, squares: FloatArray) -> Leaf:
