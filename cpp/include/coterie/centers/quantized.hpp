@@ -166,8 +166,8 @@ void fill_slot(Index slot, const QuantizedRows& centers, std::int8_t* q, BytePan
     out.own_lengths[slot] = (c.length + c.error) * (1 + kByteRounding);
     out.own_errors[slot] = (c.error + kByteRounding * c.length) * (1 + kByteRounding);
     out.own_slack[slot] = c.slack;
-    for (Index j = 0; j < width; ++j)
-        q[j] = static_cast<std::int8_t>((id < 0 ? 0 : centers.values[id * width + j]) + BytesOf<Isa>::kOffset);
+    const std::int8_t* const from = centers.values.data() + max_index(id, 0) * width;  // any, where there is none
+    for (Index j = 0; j < width; ++j) q[j] = static_cast<std::int8_t>(from[j] + BytesOf<Isa>::kOffset);
 }
 
 inline float greater(float a, float b) { return a > b ? a : b; }
