@@ -26,7 +26,7 @@ def useful_n_threads(n_multiply_adds: int, n_threads: int) -> int:
 class ChunkRows:
     """Consecutive rows in their own order with what assignments and sums need: all rows of a fit, or a chunk of them.
 
-    The `source` has them as they are given, `kept` as they are read in every pass. `prepare` determines the size of a
+    The `source` has them as they are given, `rows` as they are read in every pass. `prepare` determines the size of a
     block, so that one call of a kernel stays short. `first` is the number of the first row, for errors. Centers are
     held relative to the `shift`, a point amid the rows (0 for sparse ones), against cancellation; `squares` are the
     squared distances of the rows to it, from `measure_from` on.
@@ -42,7 +42,7 @@ class ChunkRows:
         self._n_clusters = 0
 
     @cached_property
-    def kept(self) -> Rows:
+    def rows(self) -> Rows:
         """The rows for repeated reads; see `coterie.blocks.kernel_rows.kept_rows`."""
         return kept_rows(self.source)
 
@@ -54,7 +54,7 @@ class ChunkRows:
             if self.weights is not None:
                 self.weights = np.ascontiguousarray(self.weights, dtype=self.dtype)
             self.total_weight = total_weight(self.n_rows, self.weights)
-            self.block_rows = rows_per_block(self.kept, n_clusters)
+            self.block_rows = rows_per_block(self.rows, n_clusters)
             self.squares = np.empty(self.n_rows, dtype=self.dtype)
 
     def use_threads(self, n_threads: int) -> None:
@@ -68,21 +68,21 @@ class ChunkRows:
 
     def take(self, numbers: IndexArray) -> Block:
         """Return a few rows by their numbers, ascending."""
-        return (self.kept if "kept" in vars(self) else self.source).take(numbers)
+        return (self.rows if "rows" in vars(self) else self.source).take(numbers)
 
     @cached_property
     def reader(self) -> Callable[[IndexArray], Any]:
         """See `coterie.blocks.kernel_rows.row_reader`."""
-        return row_reader(self.kept)
+        return row_reader(self.rows)
 
     @cached_property
     def _blocks_in_memory(self) -> list[tuple[slice, Any]] | None:
-        return list(kernel_blocks(self.kept, self.block_rows)) if self.kept.in_memory else None
+        return list(kernel_blocks(self.rows, self.block_rows)) if self.rows.in_memory else None
 
     def blocks(self) -> Iterator[tuple[slice, Any]]:
         """Yield (slice of the rows, kernel rows) for each block."""
         known = self._blocks_in_memory
-        return kernel_blocks(self.kept, self.block_rows) if known is None else iter(known)
+        return kernel_blocks(self.rows, self.block_rows) if known is None else iter(known)
 
     def sum_of(self, blocks: Iterable[tuple[slice, Any]]) -> FloatArray:
         """Return the sum of the rows of some blocks, without weights."""

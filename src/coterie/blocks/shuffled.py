@@ -61,7 +61,7 @@ class ShuffledRows(ChunkRows):
         super().__init__(rows, sample_weight, n_threads=n_threads, first=first)
         self.prepare(n_clusters)
         self.order, self.size = order, 0
-        self._read = row_reader(self.kept)
+        self._read = row_reader(self.rows)
         self._weights_by_row = self.weights
         self.weights = None if self.weights is None else np.empty_like(self.weights)
         self._cuts = [0]
@@ -76,7 +76,7 @@ class ShuffledRows(ChunkRows):
         # Rows that are read come in ascending order within each growth; for rows in memory, to be told old from new
         # is enough, which bounds need: sparse rows have none.
         own = [0, size] if self.rows.is_sparse else [0, new.start, size]
-        self._cuts = own if self.kept.in_memory else [*self._cuts, size]
+        self._cuts = own if self.rows.in_memory else [*self._cuts, size]
         self.size = size
         return new
 
@@ -88,7 +88,7 @@ class ShuffledRows(ChunkRows):
                 exact = squares_to_point(x, len(numbers), self.shift, self.n_threads)
                 self.squares[part] = exact
             if not np.isfinite(self.squares[part]).all():
-                self.kept.take(np.sort(numbers))  # raises where a row holds a NaN or an infinity
+                self.rows.take(np.sort(numbers))  # raises where a row holds a NaN or an infinity
                 check_squares(self.squares[part], numbers + self.first)
 
     def blocks(self) -> Iterator[tuple[slice, Any]]:
@@ -101,12 +101,12 @@ class ShuffledRows(ChunkRows):
         starts = range(piece.start, piece.stop, self.block_rows)
         parts = [slice(start, min(start + self.block_rows, piece.stop)) for start in starts]
         blocks = ((part, self._kernel_rows(part)) for part in parts)
-        return blocks if self.kept.in_memory or len(parts) == 1 else read_ahead(blocks)
+        return blocks if self.rows.in_memory or len(parts) == 1 else read_ahead(blocks)
 
     def _kernel_rows(self, part: slice) -> Any:
         if part.start in self._held:
             return self._held[part.start]
         x = self._read(self.order[part])
-        if not self.kept.in_memory and part.stop * self.kept.row_bytes() <= _HELD_BYTES:
+        if not self.rows.in_memory and part.stop * self.rows.row_bytes() <= _HELD_BYTES:
             self._held[part.start] = x
         return x

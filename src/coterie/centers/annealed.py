@@ -210,7 +210,7 @@ class RunningMeans:
 
 def _read(rows: ChunkRows, batches: Batches) -> Iterator[tuple[Any, Batches]]:
     """Yield batches with their rows for the kernels: all at once, or as many as are worth a read."""
-    kept = rows.kept
+    kept = rows.rows
     if kept.in_memory:
         yield rows.reader(batches.numbers), batches
         return

@@ -43,7 +43,7 @@ def label_all(passes: Passes, centers: Array, shift: FloatArray) -> tuple[IntArr
 
 def _label(rows: ChunkRows, params: tuple[Array, FloatArray]) -> tuple[IntArray, FloatArray]:
     centers, shift = params
-    return labels_and_squares(rows.kept, centers, shift, rows.most_threads)
+    return labels_and_squares(rows.rows, centers, shift, rows.most_threads)
 
 
 def squares_to_centers(rows: Rows, centers: Array, labels: IntArray, n_threads: int) -> FloatArray:

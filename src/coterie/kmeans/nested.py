@@ -290,7 +290,7 @@ class SampleLabels:
 
 def _new_sample(rows: ChunkRows, *, n_clusters: int, order: IndexArray | None) -> ShuffledRows:
     return ShuffledRows(
-        rows.kept, rows.weights, np.empty(rows.n_rows, dtype=np.intp) if order is None else order,
+        rows.rows, rows.weights, np.empty(rows.n_rows, dtype=np.intp) if order is None else order,
         n_clusters=n_clusters, n_threads=rows.most_threads, first=rows.first,
     )  # fmt: skip
 

@@ -183,7 +183,7 @@ def _e_step(
     """Return distances computed, and the sums of the rows' energies and log-densities."""
     if state.current is None:
         state.current = TruncatedPosteriors(
-            rows.kept, rows.weights, params.sizes, group_size=_GROUP_SIZE, n_threads=rows.n_threads
+            rows.rows, rows.weights, params.sizes, group_size=_GROUP_SIZE, n_threads=rows.n_threads
         )
     posteriors, search = state.current, params.search
     posteriors.n_distances = 0

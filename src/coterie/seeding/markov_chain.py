@@ -117,8 +117,8 @@ def seed_by_markov_chain(
     importance = weights[drawn] / proposal[drawn]
     n_proposals = min(max(n_clusters // 16, _FEWEST_PROPOSALS), _MOST_PROPOSALS)
     n_chains = n_read = max(_FEWEST_CHAINS, n_proposals // chain_length)
-    if not data.kept.in_memory:
-        n_read *= max(1, int(_READ_BYTES / (n_chains * chain_length * data.kept.row_bytes())))
+    if not data.rows.in_memory:
+        n_read *= max(1, int(_READ_BYTES / (n_chains * chain_length * data.rows.row_bytes())))
     for first in range(1, n_clusters, n_chains):
         if deadline.is_over:
             others = proposal.copy()

@@ -15,6 +15,7 @@ from coterie.fitting.deadline import UNLIMITED, Deadline
 from coterie.passes import Begin, ChunkRows, MeasuredRows, Total, measure_rows
 from coterie.rows import as_rows
 from coterie.seeding.greedy import seed_by_square_distance
+from coterie.seeding.seeds import take_rows
 
 __all__ = ["sample_of", "seed_in_rounds"]
 
@@ -30,7 +31,7 @@ def seed_in_rounds(
 ) -> Array:
     """Choose initial centers by k-means|| (Bahmani et al. 2012): seven passes, O(n k d) time, 4 or 8 bytes a row."""
     passes, nearest = data.passes, data.passes.state(_far_from_all)
-    candidates = dense(data.passes.take(_first_row(data, random)))
+    candidates = take_rows(data, _first_row(data, random))
     new = candidates
     for _ in range(_ROUNDS):
         if deadline.is_over:

@@ -13,7 +13,7 @@ from coterie.blocks.dataset import ChunkRows
 from coterie.blocks.kernel_rows import dense
 from coterie.fitting.checks import check_positive_integer, random_stream, warn
 from coterie.fitting.deadline import UNLIMITED, Deadline
-from coterie.passes import measure_rows
+from coterie.passes import MeasuredRows, measure_rows
 from coterie.rows import as_rows
 
 __all__ = [
@@ -40,11 +40,11 @@ def rows_to_seed(
     return data.in_this_process()
 
 
-def take_rows(data: ChunkRows, indices: IndexArray) -> Array:
+def take_rows(data: ChunkRows | MeasuredRows, indices: IndexArray) -> Array:
     """Return rows of the data in any order as a dense array of shape (len(indices), d)."""
     order = np.argsort(indices, kind="stable")
     rows = np.empty((len(indices), data.n_columns), dtype=data.dtype)
-    rows[order] = dense(data.kept.take(indices[order]))
+    rows[order] = dense(data.rows.take(indices[order]))
     return rows
 
 
