@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
@@ -61,12 +62,13 @@ class Leiden {
     // with false, and has communities above others. IN/OUT labels (n_nodes), from 0 to n_nodes - 1.
     bool improve(const Level& graph, bool parts, double least, Labels& labels) {
         for (int thread = 0; thread < n_threads_; ++thread) links_.emplace_back(graph.n_nodes);
-        std::vector<Labels> nodes_of;
         const Labels order = drawn_order(graph.n_nodes);
         Coarse coarse = reordered(graph, order);
         Labels found(labels.size());
         for (std::size_t i = 0; i < found.size(); ++i) found[i] = labels[order[i]];
         std::swap(labels, found);
+        Labels nodes(labels.size());  // of the last level
+        std::iota(nodes.begin(), nodes.end(), 0);
         Level level = coarse.view();
         double between = 0;
         for (Index i = 0; i < level.n_nodes; ++i)
@@ -85,16 +87,11 @@ class Leiden {
             for (Index i = 0; i < level.n_nodes; ++i) labels[names[i]] = above[i];
             coarse = aggregated(level, names, n_coarse);
             level = coarse.view();
-            nodes_of.push_back(std::move(names));
+            for (std::int32_t& node : nodes) node = names[node];
         }
-        for (auto names = nodes_of.rbegin(); names != nodes_of.rend(); ++names) {
-            Labels below(names->size());
-            for (std::size_t i = 0; i < below.size(); ++i) below[i] = labels[(*names)[i]];
-            labels = std::move(below);
-        }
-        for (std::size_t i = 0; i < found.size(); ++i) found[order[i]] = labels[i];
-        labels = numbered(found).first;
+        for (std::size_t i = 0; i < found.size(); ++i) found[order[i]] = labels[nodes[i]];
         links_.clear();
+        labels = numbered(found).first;
         return goes_on;
     }
 
@@ -144,20 +141,24 @@ class Leiden {
         return order;
     }
 
-    static Coarse reordered(const Level& graph, const Labels& order) {
+    Coarse reordered(const Level& graph, const Labels& order) {
         const std::size_t n = order.size(), n_ends = static_cast<std::size_t>(graph.starts[n]);
         Coarse found{std::vector<Index>(n + 1, 0), Labels(n_ends), std::vector<double>(n_ends), std::vector<double>(n)};
         Labels places(n);
-        for (std::size_t i = 0; i < n; ++i) places[order[i]] = static_cast<std::int32_t>(i);
-        Index end = 0;
         for (std::size_t i = 0; i < n; ++i) {
-            found.masses[i] = graph.masses[order[i]];
-            for (Index e = graph.starts[order[i]]; e < graph.starts[order[i] + 1]; ++e, ++end) {
-                found.columns[end] = places[graph.columns[e]];
-                found.weights[end] = graph.weights[e];
-            }
-            found.starts[i + 1] = end;
+            places[order[i]] = static_cast<std::int32_t>(i);
+            found.starts[i + 1] = found.starts[i] + graph.starts[order[i] + 1] - graph.starts[order[i]];
         }
+        for_tasks((graph.n_nodes + kCoarse - 1) / kCoarse, [&](Index task, Links&) {
+            for (Index i = task * kCoarse; i < min_index(graph.n_nodes, (task + 1) * kCoarse); ++i) {
+                found.masses[i] = graph.masses[order[i]];
+                Index end = found.starts[i];
+                for (Index e = graph.starts[order[i]]; e < graph.starts[order[i] + 1]; ++e, ++end) {
+                    found.columns[end] = places[graph.columns[e]];
+                    found.weights[end] = graph.weights[e];
+                }
+            }
+        });
         return found;
     }
 
@@ -170,6 +171,16 @@ class Leiden {
             found[i] = names[labels[i]];
         }
         return {std::move(found), n_found};
+    }
+
+    // The first of each label's nodes, and nodes by label.
+    static std::pair<std::vector<Index>, Labels> grouped(const Labels& labels, Index n_labels) {
+        std::vector<Index> starts(static_cast<std::size_t>(n_labels) + 2, 0);  // moved on by one while they are filled
+        for (const std::int32_t label : labels) ++starts[label + 2];
+        for (Index c = 0; c < n_labels; ++c) starts[c + 2] += starts[c + 1];
+        Labels nodes(labels.size());
+        for (std::size_t i = 0; i < labels.size(); ++i) nodes[starts[labels[i] + 1]++] = static_cast<std::int32_t>(i);
+        return {std::move(starts), std::move(nodes)};
     }
 
     // Runs body(task, links) for all tasks, with sums of its thread.
@@ -287,12 +298,8 @@ class Leiden {
     Labels refine(const Level& level, const Labels& labels, Index n_communities) {
         const Index n = level.n_nodes;
         const std::size_t size = static_cast<std::size_t>(n);
-        std::vector<Index> starts(size + 1, 0);
-        for (Index i = 0; i < n; ++i) ++starts[labels[i] + 1];
-        for (std::size_t c = 0; c < size; ++c) starts[c + 1] += starts[c];
-        Labels members(size), parts(size), sizes(size, 1);
-        std::vector<Index> filled(starts.begin(), starts.end() - 1);
-        for (Index i = 0; i < n; ++i) members[filled[labels[i]]++] = static_cast<std::int32_t>(i);
+        const auto [starts, members] = grouped(labels, n_communities);
+        Labels parts(size), sizes(size, 1);
         std::vector<double> masses(level.masses, level.masses + n), outward(size);
         for_tasks(n_communities, [&](Index c, Links& links) {
             double whole = 0;
@@ -338,20 +345,10 @@ class Leiden {
     Coarse aggregated(const Level& level, const Labels& names, Index n_coarse) {
         const Index n = level.n_nodes, n_tasks = (n_coarse + kCoarse - 1) / kCoarse;
         const std::size_t size = static_cast<std::size_t>(n_coarse);
-        Coarse coarse;
-        coarse.masses.assign(size, 0.0);
-        coarse.starts.assign(size + 1, 0);
-        std::vector<Index> starts(size + 1, 0);
-        for (Index i = 0; i < n; ++i) ++starts[names[i] + 1], coarse.masses[names[i]] += level.masses[i];
-        for (std::size_t c = 0; c < size; ++c) starts[c + 1] += starts[c];
-        Labels members(static_cast<std::size_t>(n));
-        std::vector<Index> filled(starts.begin(), starts.end() - 1);
-        for (Index i = 0; i < n; ++i) members[filled[names[i]]++] = static_cast<std::int32_t>(i);
-        struct Edges {
-            Labels columns;
-            std::vector<double> weights;
-        };
-        std::vector<Edges> found(static_cast<std::size_t>(n_tasks));
+        Coarse coarse{std::vector<Index>(size + 1, 0), {}, {}, std::vector<double>(size, 0.0)};
+        const auto [starts, members] = grouped(names, n_coarse);
+        for (Index i = 0; i < n; ++i) coarse.masses[names[i]] += level.masses[i];
+        std::vector<Coarse> found(static_cast<std::size_t>(n_tasks));
         for_tasks(n_tasks, [&](Index task, Links& links) {
             for (Index c = task * kCoarse; c < min_index(n_coarse, (task + 1) * kCoarse); ++c) {
                 for (Index m = starts[c]; m < starts[c + 1]; ++m) {
@@ -368,7 +365,7 @@ class Leiden {
             }
         });
         for (std::size_t c = 0; c < size; ++c) coarse.starts[c + 1] += coarse.starts[c];
-        for (const Edges& edges : found) {
+        for (const Coarse& edges : found) {
             coarse.columns.insert(coarse.columns.end(), edges.columns.begin(), edges.columns.end());
             coarse.weights.insert(coarse.weights.end(), edges.weights.begin(), edges.weights.end());
         }
