@@ -1,6 +1,7 @@
 """A method from outside the package runs on Dask workers by passes, without naming Dask."""
 
 import contextlib
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,11 +11,12 @@ from coterie.passes import Begin, open_passes
 from coterie.rows import as_rows
 from tests.dask.clusters import in_threads
 
-pytest.importorskip("distributed", reason="fits on a cluster need the extra dask")
+distributed = pytest.importorskip("distributed", reason="fits on a cluster need the extra dask")
 da = pytest.importorskip("dask.array")
 
 import coterie.dask  # noqa: E402
 from coterie.dask.exact_sums import ExactSum, Steps  # noqa: E402
+from coterie.dask.passes import ClusterLostError, WorkerPasses  # noqa: E402
 
 # The method from outside: clusters in which the label of a row changes only toward a center that is much nearer,
 # so that labels depend on those of all passes before.
@@ -134,3 +136,19 @@ def test_rows_on_workers_are_not_read_into_one_process(client):
     ):  # fmt: skip
         with pytest.raises(TypeError, match=r"rows on Dask workers.*lightweight_coreset"):
             model.fit(rows)
+
+
+@pytest.mark.parametrize("n_times", [2, 3])
+def test_a_task_that_dask_gives_up_runs_twice_again(client, monkeypatch, n_times):
+    error = distributed.KilledWorker("task", SimpleNamespace(address="tcp://worker"), 3)
+    answer, errors = WorkerPasses._answer, [error] * n_times
+
+    def give_up(passes, future):
+        if errors:
+            raise errors.pop()
+        return answer(passes, future)
+
+    with open_passes(coterie.dask.rows(da.ones((8, 2)), client=client)) as passes:
+        monkeypatch.setattr(WorkerPasses, "_answer", give_up)
+        with pytest.raises(ClusterLostError) if n_times > 2 else contextlib.nullcontext():
+            assert passes.run(largest_number) == [1.0]
