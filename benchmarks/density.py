@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import cache, partial
 from itertools import product
 from pathlib import Path
-from statistics import fmean
+from statistics import fmean, median
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,8 @@ from coterie import DensityClustering
 from coterie.graphs import knn_graph
 from coterie.metrics import clustering_accuracy
 
-OURS, LAYER = "coterie", "coterie, most persistent layer"
+OURS, LAYER, PEER = "coterie", "coterie, most persistent layer", "HDBSCAN (scikit-learn)"
+SHOWN = OURS, PEER  # methods for drawn sets
 
 
 def _of(path: str, rows: np.ndarray, **options: Any) -> np.ndarray:
@@ -49,18 +50,22 @@ CONTENDERS: dict[str, Contender] = {
     OURS: Contender("coterie", _ours),
     LAYER: Contender("coterie", _layer),
     "coterie, excess of mass from 25": Contender("coterie", partial(_ours, min_cluster_size=25)),
-    "HDBSCAN (scikit-learn)": Contender("sklearn", partial(_of, "sklearn.cluster.HDBSCAN", copy=True)),
+    PEER: Contender("sklearn", partial(_of, "sklearn.cluster.HDBSCAN", copy=True)),
     "fast_hdbscan": Contender("fast_hdbscan", partial(_of, "fast_hdbscan.HDBSCAN")),
     "PLSCAN": Contender("fast_plscan", partial(_of, "fast_plscan.PLSCAN")),
     "Leiden": Contender("leidenalg", _leiden),
 }
 
 
-def _unequal(noise: Callable[[np.random.RandomState, Any], np.ndarray], gap: float) -> Any:
+def _normal(random: np.random.RandomState, shape: Any) -> np.ndarray:
+    return random.normal(size=shape)
+
+
+def _unequal(noise: Any = _normal, gap: float = 6.5, columns: Any = (2, 3, 5, 10), change: Any = None) -> Any:
     """Return a function that draws 2 to 5 clusters, the largest 3, 8 or 20 times the smallest, gap apart at least."""
 
     def draw(random: np.random.RandomState) -> Rows:
-        k, n_columns, ratio = random.randint(2, 6), random.choice([2, 3, 5, 10]), random.choice([3, 8, 20])
+        k, n_columns, ratio = random.randint(2, 6), random.choice(columns), random.choice([3, 8, 20])
         sizes = np.maximum(30, random.randint(500, 2001) / ratio ** np.linspace(0, 1, k)).astype(int)
         centers = np.zeros((1, n_columns))
         while len(centers) < k:
@@ -70,7 +75,8 @@ def _unequal(noise: Callable[[np.random.RandomState, Any], np.ndarray], gap: flo
             if np.linalg.norm(centers - center, axis=1).min() >= gap:
                 centers = np.vstack([centers, center])
         classes = np.repeat(np.arange(k), sizes)
-        return centers[classes] + noise(random, (len(classes), n_columns)), classes
+        rows = centers[classes] + noise(random, (len(classes), n_columns))
+        return rows if change is None else change(random, rows, classes).astype(float), classes
 
     return draw
 
@@ -87,18 +93,29 @@ def _one(kind: str, n_columns: int) -> Any:
     return lambda random: (getattr(random, kind)(size=(1000, n_columns)), np.zeros(1000, dtype=int))
 
 
-def _two(random: np.random.RandomState) -> Rows:
-    rows = random.normal(size=(945, 2))
-    rows[900:] += 6
-    return rows, np.repeat([0, 1], [900, 45])
+# Columns of repeated values: functions of a random state, rows and classes, for clusters in 2 or 3 columns.
+REPEATED: dict[str, Callable[[Any, np.ndarray, np.ndarray], np.ndarray]] = {
+    "column of whole numbers": lambda _, x, y: np.c_[x[:, 0].round(), x[:, 1:]],
+    "rounded to 0.1": lambda _, x, y: x.round(1),
+    "15% medians": lambda r, x, y: np.where(r.uniform(size=x.shape) < 0.15, np.median(x, axis=0), x),
+    "2 random flags": lambda r, x, y: np.c_[x, r.uniform(size=(len(x), 2)) < 0.3],
+    "random category": lambda r, x, y: np.c_[x, np.eye(4)[r.randint(4, size=len(x))]],
+    "2 random answers": lambda r, x, y: np.c_[x, r.binomial(4, 0.5, (len(x), 2))],
+    "counts, 40% zeros": lambda r, x, y: np.c_[x, r.poisson(6, len(x)) * (r.uniform(size=len(x)) > 0.4)],
+    "half copies": lambda r, x, y: np.where(r.uniform(size=(len(x), 1)) < 0.5, np.roll(x, 1, axis=0), x),
+    "ages alone": lambda r, x, y: np.round(25 * y + r.normal(0, 2, len(y)))[:, None],
+    "flags alone": lambda r, x, y: r.random_sample((len(y), 10)) < 0.03 + 0.94 * np.eye(5)[y].repeat(2, 1),
+}
 
-
-# Kinds of drawn sets, and how many of each.
 DRAWN: dict[str, tuple[Callable[[np.random.RandomState], Rows], int]] = {
-    "normal": (_unequal(lambda random, shape: random.normal(size=shape), 6.5), 17),
+    "normal": (_unequal(), 17),
     "t, 4 degrees of freedom": (_unequal(lambda random, shape: random.standard_t(4, shape), 10), 17),
     "moons": (_moons, 16),
-    "900 and 45": (_two, 10),
+    "900 and 45": (
+        lambda r: (r.normal(size=(945, 2)) + np.c_[[0] * 900 + [6] * 45], np.arange(945) > 899),
+        10,
+    ),
+    **{kind: (_unequal(columns=(2, 3), change=change), 5) for kind, change in REPEATED.items()},
     "one normal, 2 columns": (_one("normal", 2), 10),
     "one normal, 10 columns": (_one("normal", 10), 10),
     "uniform square": (_one("uniform", 2), 10),
@@ -113,14 +130,10 @@ def warm_up(method: str) -> None:
     CONTENDERS[method].call(np.random.RandomState(0).normal(size=(500, 5)).astype(np.float32))
 
 
-def _set(data: Path) -> tuple[np.ndarray, np.ndarray]:
-    with np.load(data) as arrays:
-        return np.asarray(arrays["X"], dtype=np.float64), arrays["y"]
-
-
 def quality(method: str, data: Path) -> Cell:
     """Score the labels, noise as a cluster of its own, and with noise in the cluster of the nearest labeled row."""
-    rows, classes = _set(data)
+    with np.load(data) as arrays:
+        rows, classes = np.asarray(arrays["X"], dtype=np.float64), arrays["y"]
     labels = CONTENDERS[method].call(rows)
     inside = labels >= 0
     assigned = labels - labels.min()
@@ -131,12 +144,11 @@ def quality(method: str, data: Path) -> Cell:
         "coverage": float(inside.mean()),
         "assigned ari": float(adjusted_rand_score(classes, assigned)),
         "assigned accuracy": float(clustering_accuracy(classes, assigned)),
-        "clusters": int(labels.max()) + 1,
     }
 
 
 def drawn(method: str, kind: str) -> Cell:
-    """Cluster sets of a kind: the mean index to the classes, and how many have at most one cluster."""
+    """Cluster sets of a kind: indices to the classes, and numbers of clusters."""
     draw, n_sets = DRAWN[kind]
     aris, clusters = [], []
     for seed in range(n_sets):
@@ -144,12 +156,10 @@ def drawn(method: str, kind: str) -> Cell:
         labels = CONTENDERS[method].call(rows)
         aris.append(float(adjusted_rand_score(classes, labels)))
         clusters.append(int(labels.max()) + 1)
-    return {"ari": fmean(aris), "clusters": clusters}
+    return {"aris": aris, "clusters": clusters}
 
 
 RUNS = {run.__name__: run for run in (quality, drawn)}
-
-
 PAGE = DOCS / "benchmarks" / "density.md"
 MOST_ROWS = 1000
 
@@ -163,8 +173,8 @@ $ pip install fast_hdbscan fast-plscan leidenalg igraph  # competitors; those th
 $ COTERIE_DATA=folder python -m benchmarks.density --page
 ```
 
-This page is written by that command. All methods have their defaults; Leiden maximizes modularity on the graph of 15
-neighbors. The sets are those of [quality](graphs_quality.md), sampled to {most_rows} rows.
+All methods have their defaults; Leiden maximizes modularity on the graph of 15 neighbors. The sets are those of
+[quality](graphs_quality.md), sampled to {most_rows} rows.
 
 {machines}
 
@@ -175,16 +185,13 @@ nearest row in a cluster.
 
 {quality}
 
-## Clusters of very unequal sizes, and none
+## Drawn sets: unequal sizes, repeated values, and no clusters
 
-Means of drawn sets: the largest of 2 to 5 clusters has 3, 8 or 20 times the rows of the smallest. Of one normal
-distribution or uniform square of 1,000 rows: how many of 10 have at most one cluster, and the largest number of
-clusters found.
+Median ARI, in brackets the least, of 5 to 17 sets: the largest of 2 to 5 clusters has 3, 8 or 20 times the rows of the
+smallest. From "column of whole numbers" on, columns of normal clusters are rounded, discrete, imputed or added. Of one
+normal distribution or uniform square of 1,000 rows: how many of 10 have at most one cluster, and the largest number.
 
 {drawn}
-
-Other rules for `labels_` find clusters in two columns where there are none: the most persistent layer, and excess of
-mass, the rule of HDBSCAN, from 5 rows (scikit-learn) or 25.
 """
 
 
@@ -202,7 +209,8 @@ def measure(options: Any, results: Results) -> None:
         return process.run_within(options.limit, RUNS[part], method, data)
 
     for part in options.rows:
-        for name, method in product(DRAWN if part == "drawn" else names, methods):
+        shown = [method for method in methods if part == "quality" or method in SHOWN]
+        for name, method in product(DRAWN if part == "drawn" else names, shown):
             results.made(f"{part} {name}", method, 0, partial(run, part, name, method))
     process.close()
 
@@ -215,39 +223,33 @@ def _cells(results: Results, method: str) -> dict[str, Cell]:
 
 def _quality(results: Results) -> list[str]:
     """Return the table of the labeled sets: a line for each method, its means."""
-    lines, ours = [], _cells(results, OURS)
+    lines, ours = [], pd.Series({name: cell["ari"] for name, cell in _cells(results, OURS).items()})
     for method in CONTENDERS:
-        found = _cells(results, method)
-        cells = pd.DataFrame(
-            [cell | {"ours": ours[name]["ari"]} for name, cell in found.items() if name in ours]
-        )
-        if len(cells):
-            means = [
-                cells[what].mean()
-                for what in ("ari", "ours", "coverage", "assigned ari", "assigned accuracy")
-            ]
-            lines.append([_name(method), str(len(cells)), *(f"{mean:.3f}" for mean in means)])
+        table = pd.DataFrame.from_dict(_cells(results, method), orient="index")
+        if len(table):
+            table["ours"] = ours
+            means = table[["ari", "ours", "coverage", "assigned ari", "assigned accuracy"]].mean()
+            lines.append([_name(method), str(len(table)), *(f"{mean:.3f}" for mean in means)])
     headers = ["", "sets", "ARI", "coterie on these sets", "coverage", "ARI, noise assigned",
                "accuracy, noise assigned"]  # fmt: skip
     return markdown_table(headers, lines)
 
 
 def _drawn(results: Results) -> list[str]:
-    lines = []
-    for method in CONTENDERS:
-        shown = []
-        for kind in DRAWN:
-            cell = results.read(f"drawn {kind}", method, 0)
-            if cell is None or FAILED in cell:
-                shown.append("-")
-            elif kind.startswith(("one", "uniform")):
-                n_few = sum(n <= 1 for n in cell["clusters"])
-                shown.append(f"{n_few} ({max(cell['clusters'])})")
-            else:
-                shown.append(f"{cell['ari']:.3f}")
-        if set(shown) != {"-"}:
-            lines.append([_name(method), *shown])
-    return markdown_table(["", *DRAWN], lines)
+    """Return the table of the drawn sets: a line for each kind."""
+    lines = [
+        [kind, *(_scores(kind, results.read(f"drawn {kind}", method, 0)) for method in SHOWN)]
+        for kind in DRAWN
+    ]
+    return markdown_table(["", *map(_name, SHOWN)], lines)
+
+
+def _scores(kind: str, cell: Cell | None) -> str:
+    if cell is None or FAILED in cell:
+        return "-"
+    if kind.startswith(("one", "uniform")):
+        return f"{sum(n <= 1 for n in cell['clusters'])} ({max(cell['clusters'])})"
+    return f"{median(cell['aris']):.3f} ({min(cell['aris']):.2f})"
 
 
 def _name(method: str) -> str:
@@ -256,13 +258,11 @@ def _name(method: str) -> str:
 
 def written_page(results: Results) -> str:
     """Return the page of all cells that are there."""
-    names = [*(f"quality {name}" for name in SETS), *(f"drawn {name}" for name in DRAWN)]
-    cells = (results.read(name, OURS, 0) for name in names)
-    machines = {machine_line({**cell["machine"]}) for cell in cells if cell is not None}
+    machines = {machine_line({**cell["machine"]}) for cell in _cells(results, OURS).values()}
     return _TEMPLATE.format(
         machines="\n".join(sorted(machines)), quality="\n".join(_quality(results)),
         drawn="\n".join(_drawn(results)), most_rows=f"{MOST_ROWS:,}",
-        ari_ours=_mean_ari(results, OURS), ari_peer=_mean_ari(results, "HDBSCAN (scikit-learn)"),
+        ari_ours=_mean_ari(results, OURS), ari_peer=_mean_ari(results, PEER),
     )  # fmt: skip
 
 
