@@ -74,7 +74,7 @@ def test_bounds_are_valid_in_every_iteration(dtype, n_groups, sparse):
     rows = as_rows(sp.csr_array(X) if sparse else X)
     data = ShuffledRows(rows, None, random.permutation(400), n_clusters=60, n_threads=2)
     data.shift = np.zeros(9) if sparse else X.mean(axis=0, dtype=float)
-    data.measure(data.extend(60))
+    data.measure(data.extend(400 if sparse else 60))  # growing samples of sparse rows have no bounds
     frame = CenterFrame(X[:60], data.shift)
     plain, bounded = PlainLabels(data), BoundedAssignment(data, frame, n_groups)
     for number in range(12):
