@@ -14,8 +14,8 @@ from coterie.arrays import Array, IndexArray, IntArray
 
 
 def read_names(names: str | Path | Mapping[int, str] | Sequence[str | None]) -> dict[int, str]:
-    """Return the names of clusters in a CSV file with the columns `cluster` and `name`, a mapping or a list. None, NaN
-    and an empty text are no names. A line without a cluster or a name, or a repeated cluster, is a ValueError.
+    """Return the names of clusters in a CSV file with the columns `cluster` and `name`, a mapping or a list; None,
+    NaN and an empty text are no names. A line without a cluster or a name, or a repeated cluster, is a ValueError.
     """
     if isinstance(names, str | Path):
         return dict(_lines(names, "name"))

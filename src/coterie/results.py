@@ -28,9 +28,9 @@ from coterie.rows.frames import is_a, names_of_frame
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Positions of rows in their `labels` (-1: none). `measures` are columns such as "distance" and "outlier_score".
-    `ranks` count from 1 for the row that belongs best to its cluster, `borderline` from 1 for the row nearest to
-    another cluster; both are 0 for rows in none.
+    """Positions of rows in their `labels` (-1: none), with columns of `measures` such as "distance" and
+    "outlier_score". `ranks` count from 1 for the row that belongs best to its cluster, `borderline` from 1 for the
+    row nearest to another cluster; both are 0 for rows in none.
     """
 
     labels: IntArray

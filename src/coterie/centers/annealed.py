@@ -302,10 +302,9 @@ def anneal(
     report: FitReport,
     scale: float = 1.0,
 ) -> AnnealedResult:
-    """Assign random batches and move the running means, in O(n k d) time for each epoch. Returns the means of the rows
-    that each center has received in the last epoch, or the running means if it is cut short. `seen` is the mass of rows
-    seen before; the tolerance of `stop` is the squared movement of the centers in an epoch. `report` gets the inertia
-    scaled up to all rows, times `scale`.
+    """Assign random batches and move the running means, in O(n k d) time for each epoch; return the means of the
+    rows of the last epoch, or the running means if it is cut short. `seen` is the mass of rows seen before, `stop`
+    gets the squared movement of the centers in an epoch, and `report` the inertia, times `scale`.
     """
     numbers = None if passes.weights is None else np.flatnonzero(passes.weights > 0)
     mass, n_batches = total_weight(passes.n_rows, passes.weights), 0

@@ -37,9 +37,9 @@ def bias_of_bounds(distance: float, dtype: np.dtype) -> int:
 
 
 class BoundedAssignment:
-    """Assignment that skips distances by the triangle inequality; see cpp/include/coterie/centers/bounded.hpp.
-    `n_groups` is the number of lower bounds per row: None for one per centroid (Elkan), else of Yinyang. With
-    `unit_length` bounds are those of shortened centroids; see `_shorten`.
+    """Assignment that skips distances by the triangle inequality, with `n_groups` lower bounds per row: None for
+    one per centroid (Elkan), else of Yinyang. With `unit_length` they are those of shortened centroids; see
+    `_shorten`.
     """
 
     def __init__(
@@ -129,9 +129,9 @@ class BoundedAssignment:
         )  # fmt: skip
 
     def _shorten(self, part: slice, x: Any) -> float:
-        """Choose the length r to which the centroids are scaled for the bounds of rows of length 1: the cosine of
-        typical rows. Centroids of length 1 move further than means, so their bounds loosen sooner; scaled, they move r
-        times as far. Labels are those of any r: ||x - r c||^2 / r = ||x - c||^2 + (1 - r)(||x||^2 - r ||c||^2) / r.
+        """Choose the length r to which the centroids are scaled for the bounds of rows of length 1, so that they
+        move less: the cosine of typical rows. Labels are those of any r: ||x - r c||^2 / r = ||x - c||^2 + (1 -
+        r)(||x||^2 - r ||c||^2) / r.
         """
         assert self._frame is not None
         n_rows = part.stop - part.start

@@ -48,10 +48,9 @@ class KMeansResult:
 def lloyd(
     clusters: ClusteredRows, centers: Array, *, stop: Stop, report: FitReport | None = None
 ) -> CenterFrame:
-    """Alternate the assignment and the update step until the centers stay (Lloyd 1982); return the final centers, to
-    which `ClusteredRows.result` assigns the rows. The tolerance of `stop` is the sum of the squared movements of the
-    centers. A cluster without mass gets the row that is the farthest from its center. O(n k d) for each iteration, less
-    with bounds.
+    """Alternate the assignment and the update step until the centers stay (Lloyd 1982); return the final centers,
+    to which `ClusteredRows.result` assigns the rows. `stop` gets the sum of the squared movements; a cluster
+    without mass gets the row that is the farthest from its center.
     """
     run, labels, sums = clusters.passes.run, clusters.labels, clusters.sums
     frame = clusters.frame(centers)
@@ -118,9 +117,9 @@ def label_rows(rows: ChunkRows, frame: CenterFrame, state: RowLabels) -> None:
 
 
 class ClusteredRows:
-    """Labels and sums of the rows of a fit between the passes of Lloyd's algorithm. Rows are assigned by `rule`, or by
-    `later` once at most the share `settled` changes its label, if the deadline leaves time for some passes. With
-    `unit_length` centers are scaled to length 1 after each update.
+    """Labels and sums of the rows of a fit between the passes of Lloyd's algorithm, with centers of length 1 if
+    `unit_length`. Rows are assigned by `rule`, or by `later` once at most the share `settled` changes its label, if
+    the deadline leaves time for some passes.
     """
 
     def __init__(

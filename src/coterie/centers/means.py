@@ -10,8 +10,8 @@ from coterie.centers.frame import CenterFrame, moved_centers
 
 
 class Means:
-    """Means of rows. `sums` (k, d) are relative to the shift, `masses` (k,) those of the weights; the centroids of
-    `frame` have length 1 with `unit_length`. One without rows stays.
+    """Means of rows, of length 1 with `unit_length`; one without rows stays. `sums` (k, d) are relative to the
+    shift, `masses` (k,) those of the weights.
     """
 
     def __init__(
@@ -22,8 +22,9 @@ class Means:
         self._shift, self.unit_length = shift, unit_length
 
     def move(self, squares: FloatArray, empty: IndexArray) -> tuple[FloatArray, FloatArray]:
-        """Move each centroid to the mean of its rows; return the movements and the squared errors before, (k,).
-        `squares` (k,) are weighted sums of squared distances to the shift; `empty` clusters have no rows left. O(k d).
+        """Move each centroid to the mean of its rows, in O(k d) time; return the movements and the squared errors
+        before, (k,). `squares` (k,) are weighted sums of squared distances to the shift; `empty` clusters have no
+        rows left.
         """
         self.sums[empty], self.masses[empty] = 0, 0
         before, cross = self.frame, np.empty(len(squares))

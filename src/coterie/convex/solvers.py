@@ -143,9 +143,9 @@ class Fuser:
 
 
 class AMA:
-    """Projected gradient steps of the dual, with Nesterov's acceleration that restarts when the dual decreases. Many
-    columns and few edges: accelerated coordinate ascent over edges while momentum helps. `gain` is that of the dual in
-    the last iteration.
+    """Projected gradient steps of the dual, with Nesterov's acceleration that restarts when the dual decreases; for
+    many columns and few edges, coordinate ascent over edges with momentum while that helps. `gain` is the rise of
+    the dual in the last iteration.
     """
 
     def __init__(self, problem: ConvexProblem, *, acceleration: bool, has_given_step: bool = False) -> None:

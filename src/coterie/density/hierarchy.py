@@ -197,9 +197,9 @@ class Cut:
 
 
 class LeafTree:
-    """The leaves of a tree at every minimum cluster size s (Bot et al. 2025): nodes with `births < s <= deaths`. The
-    persistence at s is the sum of |C| log(death / birth) (1 - least height / end) over the leaves C at s. Clusters that
-    are cut from it give each row the place of another one, `same` (n,), if there is one.
+    """The leaves of a tree at every minimum cluster size s (Bot et al. 2025): nodes with `births < s <= deaths`;
+    `same` (n,) gives each row the place of another one. The persistence at s is the sum of |C| log(death / birth)
+    (1 - least height / end) over the leaves C at s.
     """
 
     def __init__(self, tree: MergeTree, min_samples: int, same: IntArray | None = None) -> None:

@@ -209,8 +209,8 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
     def _symmetric_graph(
         self, block: Block, seed: int, *, known: BoolArray | None = None, is_split: bool = False
     ) -> tuple[sp.csr_array, FloatArray | None, Vertices]:
-        """Return the graph of the neighbors of distinct rows or the affinities, mean neighbor distances, and vertices.
-        Small components without `known` rows are set aside. With `is_split` equal rows are separate vertices.
+        """Return the graph of the neighbors of distinct rows (of all with `is_split`) or the affinities, mean
+        neighbor distances, and vertices. Small components without `known` rows are set aside.
         """
         n_threads = effective_n_threads(self.n_threads)
         if self.affinity == "precomputed":

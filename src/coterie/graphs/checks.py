@@ -15,8 +15,8 @@ _ROUNDING = {4: 1e-5, 8: 1e-10}
 
 
 def check_graph(graph: Any, n: int | None = None, *, symmetric: bool = False) -> sp.csr_array:
-    """Return a checked graph as CSR with sorted indices, no duplicates, float32 or float64, not copied if it is one. In
-    an array 0 means no edge. Weights must be non-negative; symmetric graphs are evened out.
+    """Return a checked graph as CSR with sorted indices, no duplicates, float32 or float64, not copied if it is
+    one; in an array 0 means no edge. Weights must be non-negative; symmetric graphs are evened out.
     """
     found = _as_csr(graph)
     n_rows, n_columns = found.shape

@@ -55,8 +55,8 @@ _FEW_QUERIES = 2
 
 
 def exact_neighbors(points: Block, queries: Block | None, n_neighbors: int, n_threads: int) -> IdsAndSquares:
-    """Return the nearest points of each query and their squared distances, ascending, ties by number: both (q,
-    n_neighbors). Without queries: the points among each other, without themselves. Squares that overflow are an error.
+    """Return the nearest points of each query, or of each other point without queries, and their squared distances,
+    ascending, ties by number: both (q, n_neighbors). Squares that overflow are an error.
     """
     return ExactSearch(points, n_threads).neighbors(queries, n_neighbors, n_threads)
 

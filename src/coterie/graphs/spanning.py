@@ -70,9 +70,9 @@ def near_rows(
 def spanning_tree(
     rows: Array, found: Neighbors, core_squares: Array | None = None, *, n_threads: int = 1
 ) -> SpanningTree:
-    """Find the minimum spanning tree of max(core distance of either row, distance), from nearest rows. An edge in
-    neither list of its ends is no lighter than the last of both, so Kruskal's algorithm takes lighter ones
-    (`_kernels.join_certified`); components left are searched. Approximate neighbors give the tree of their graph.
+    """Find the minimum spanning tree of max(core distance of either row, distance), from nearest rows; of
+    approximate ones that of their graph. An edge in neither list of its ends is no lighter than the last of both,
+    so Kruskal's algorithm takes lighter ones (`_kernels.join_certified`); components left are searched.
     """
     n, k = found.ids.shape
     cores = np.zeros(n, dtype=rows.dtype) if core_squares is None else core_squares

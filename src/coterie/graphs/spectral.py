@@ -39,8 +39,8 @@ def spectral_vectors(
     by_components: bool = False,
 ) -> SpectralVectors:
     """Find the first eigenvectors of the normalized Laplacian (Shi and Malik 2000), for large graphs by Lanczos'
-    method. `by_components` includes all eigenvectors of eigenvalue 0, of which Lanczos' method finds only some. Raises
-    OutOfTime at the deadline.
+    method, until the deadline (OutOfTime). `by_components` includes all eigenvectors of eigenvalue 0, of which
+    Lanczos' method finds only some.
     """
     n = graph.shape[0]
     degrees = np.asarray(graph.sum(axis=1), dtype=np.float64).ravel()

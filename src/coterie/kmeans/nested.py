@@ -264,7 +264,7 @@ class SampleSums:
 
 
 class SampleTotals(NamedTuple):
-    """Sums over the sample by cluster. Those of a round: `counts` of rows with a weight, and `within`, squared
+    """Sums over the sample by cluster; of the last round only `counts` of rows with a weight, and `within`, squared
     distances to the centers where sums lose them.
     """
 
@@ -447,9 +447,9 @@ def nested(
     report: FitReport,
     labels_follow: bool,
 ) -> NestedResult:
-    """Assign the sample and move the centers; double the sample once they settle (Newling and Fleuret 2016, algorithm
-    5). Changes `data` and `sums`. The tolerance of `stop` is the squared movement of the centers relative to the mean
-    variance of the columns. With `labels_follow` time is kept for the labels of all rows.
+    """Assign the sample and move the centers of `sums`; double the sample of `data` once they settle (Newling and
+    Fleuret 2016, algorithm 5). `stop` gets the squared movement of the centers relative to the mean variance of the
+    columns; with `labels_follow` time is kept for the labels of all rows.
     """
     means, descent, growth, first_size = sums.means, Descent(), Growth(), data.size
     scale, reason, begin = 0.5 if means.unit_length else 1.0, "max_iter", report.seconds

@@ -64,8 +64,8 @@ class Directions:
 
 @dataclass(frozen=True)
 class MixtureParameters:
-    """A Gaussian mixture: means (C, d), variances (), (C,) or (C, d), weights (C,) of sum 1. With factors (C, H, d)
-    variances are those of the noise. Components of weight 0 are dropped.
+    """A Gaussian mixture: means (C, d), variances (), (C,) or (C, d), those of the noise with factors (C, H, d),
+    and weights (C,) of sum 1. Components of weight 0 are dropped.
     """
 
     means: Array

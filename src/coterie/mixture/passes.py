@@ -43,8 +43,9 @@ class MStep(NamedTuple):
 
 @dataclass(frozen=True)
 class EStep:
-    """Parameters of an E-step: those of the mixture, the numbers C, C' and G, and the search for candidates; None: rows
-    keep theirs. If it `rescales`, only the shared variance has changed, from 1. `moments` are summed in the same pass.
+    """Parameters of an E-step: those of the mixture, the numbers C, C' and G, and the search for candidates (None:
+    rows keep theirs). If it `rescales`, only the shared variance has changed, from 1; `moments` are summed in the
+    same pass.
     """
 
     parameters: MixtureParameters

@@ -132,8 +132,8 @@ def multilevel_partition(
     masses: FloatArray | None = None,
     deadline: Deadline = UNLIMITED,
 ) -> tuple[IntArray, float]:
-    """Partition vertices into `n_clusters`; return labels (n,) int32, none empty, and the information. `masses` are the
-    rows at vertices. There is no randomness. Raises OutOfTime at the deadline.
+    """Partition vertices, of `masses` rows each, into `n_clusters`; return labels (n,) int32, none empty, and the
+    information. There is no randomness; OutOfTime is raised at the deadline.
     """
     graph = CoarseGraph(adjacency)
     levels = aggregation_levels(graph, n_clusters, deadline)

@@ -56,8 +56,8 @@ def dialect_of(
     skip_lines: int | None = None,
     missing_words: Sequence[str] = (),
 ) -> Dialect:
-    """Return the dialect of a text file with these first lines; what is given is kept. The separator is the one with
-    which most lines have equally many fields, then the most numbers. What can be read in two ways is a TableError.
+    """Return the dialect of a text file with these first lines, but for what is given; what can be read in two ways
+    is a TableError. The separator is the one with which most lines have equally many fields, then the most numbers.
     """
     if sep is not None and (len(sep) != 1 or sep in '"\r\n'):
         raise TableError("", "{} must be one character, such as ';' or a tab, got {!r}.", Setting("sep"), sep)

@@ -147,8 +147,8 @@ def _mapped(table: Any) -> Any:
 
 @dataclass
 class Matrix:
-    """A dense or sparse matrix in a file: consecutive rows in pieces of any size, a single one if it is mapped. There
-    may be more rows than `shape` says. `column_names` and `metadata` (`pyarrow.Table`) are those of AnnData.
+    """A dense or sparse matrix in a file, maybe of more rows than `shape` says: consecutive rows in pieces of any
+    size, a single one if it is mapped. `column_names` and `metadata` (`pyarrow.Table`) are those of AnnData.
     """
 
     shape: tuple[int, ...]

@@ -45,9 +45,9 @@ TABLE_OPTIONS = (*CHOICES, "decimal", "thousands", "missing_words")
 
 @dataclass
 class Table:
-    """A table, as its reader returns it: record batches of all columns, which are read once. All cells of a text file
-    (with a separator `sep`) are text. Without `is_named` names are positions. Columns of `index` are clustered only by
-    name.
+    """A table, as its reader returns it: record batches of all columns, which are read once; of text files (with a
+    separator `sep`) all cells are text. Without `is_named` names are positions; columns of `index` are clustered
+    only by name.
     """
 
     schema: Any
@@ -86,9 +86,9 @@ def table_of_arrow(table: Any, description: str = "pyarrow Table", index: Collec
 
 
 class TableColumns:
-    """The columns of a table that are clustered (`widths` of vectors, None for numbers, by position), and encoded as
-    categories (`encoded`). Without `columns` the roles of the columns decide. `formats`
-    are those of texts of numbers and vectors.
+    """The columns of a table that are clustered (`widths` of vectors, None for numbers, by position), and encoded
+    as categories (`encoded`); without `columns` by their roles. `formats` are those of texts of numbers and
+    vectors.
     """
 
     def __init__(

@@ -192,8 +192,8 @@ class OuterResult:
 
 
 class TotalVariationDescent:
-    """Memberships F in the simplex that descend sum_r TV(f_r) / B(f_r). TV counts undirected edges once, so that
-    indicators have the energy (P). By default lambda is R - 1, rows weigh 1 and steps are preconditioned.
+    """Memberships F in the simplex that descend sum_r TV(f_r) / B(f_r), where TV counts undirected edges once, so
+    that indicators have the energy (P). By default lambda is R - 1, rows weigh 1 and steps are preconditioned.
     """
 
     def __init__(
