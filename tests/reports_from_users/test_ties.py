@@ -5,6 +5,8 @@ https://github.com/lmcinnes/umap/issues/840 (ties among small variations and fla
 https://github.com/nmslib/nmslib/issues/328 (an index of duplicates takes without end).
 """
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -78,6 +80,15 @@ def test_repeated_values_of_a_column_split_no_clusters(k, kind, seed):
     assert adjusted_rand_score(Y % k, labels) > 0.9
     assert adjusted_rand_score(labels[order], model.fit_predict(3 * X[order])) == 1
     np.testing.assert_array_equal(model.predict(3 * X), model.labels_[np.argsort(order)])
+
+
+def test_a_value_that_is_taken_for_imputed_is_named():
+    X = np.random.default_rng(0).normal(size=(600, 3)) + 9 * np.eye(3)[np.arange(600) % 3]
+    X[::4, 1] = 0.25
+    with pytest.warns(UserWarning, match="0.25 in column 1.*min_cluster_size"):
+        coterie.DensityClustering().fit(X)
+    with warnings.catch_warnings(action="error"):
+        coterie.DensityClustering(min_cluster_size=20).fit(X)
 
 
 @pytest.mark.parametrize("number", range(3))

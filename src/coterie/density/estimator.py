@@ -29,7 +29,7 @@ from coterie.density.spanning_tree import ReachabilityTree
 from coterie.estimators.base import Estimator, by_chunk
 from coterie.estimators.outliers import FitDistances, cluster_scales, relative_to_scales
 from coterie.estimators.parameters import Metric, Param, RandomState, Threads
-from coterie.fitting.checks import check_positive_integer, random_stream
+from coterie.fitting.checks import check_positive_integer, random_stream, warn
 from coterie.fitting.threads import effective_n_threads
 from coterie.graphs import nearest_neighbors
 from coterie.graphs.equal_rows import EqualRows, equal_rows, find_rows
@@ -247,6 +247,13 @@ class DensityClustering(ClusterMixin, Estimator):
             points = _points_of(fitted)
             assigned = self._assigned(found, points, found.cut.anchors, found.cut.joins)
             fitted["labels_"] = assigned[found.leaves.same]
+        if found.fills:
+            names = columns.get("feature_names_in_", range(rows.shape[1]))
+            values = ", ".join(f"{value:g} in column {names[j]}" for j, value in found.fills.items())
+            warn(
+                f"Taken for imputed, since many rows share it among distinct values: {values}. These rows are "
+                "placed by their other columns; with a number as min_cluster_size, values stay as they are."
+            )
         self._store_fitted(columns | fitted)
         return self
 

@@ -27,7 +27,7 @@ _MOST_PASSES = 50
 # Groups of nodes per cluster that move together, and the least rise of the objective by which they move again.
 _GROUPS_PER_CLUSTER, _LEAST_RISE = (4, 2), 1e-9
 
-# Clusters of less than this share of the mean size join others, at most so many.
+# Share of the mean size below which a cluster joins another one, and the most clusters that do.
 _LEAST_SIZE, _MOST_SMALL = 0.05, 6
 
 # Fraction of the normalized cut of about equal clusters that unequal ones may have, in the end and before refinement.
